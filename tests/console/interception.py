@@ -25,6 +25,25 @@ def intercept(page: Page, pattern: str, handle: Callable[[Route], object]) -> No
     page.unroute(f"**{_PROBE}")
 
 
+class LostAnswer:
+    """A first request that matches and is done, but answered with 504, as by a proxy; later ones pass.
+
+    `keys` are the idempotency keys of all.
+    """
+
+    def __init__(self, page: Page, pattern: str) -> None:
+        self.keys: list[str | None] = []
+        intercept(page, pattern, self._handle)
+
+    def _handle(self, route: Route) -> None:
+        self.keys.append(route.request.headers.get("idempotency-key"))
+        if len(self.keys) > 1:
+            route.continue_()
+        else:
+            route.fetch()
+            route.fulfill(status=504, content_type="text/html", body="<h1>Gateway Timeout</h1>")
+
+
 class Held:
     """The requests that match, held until `release`."""
 

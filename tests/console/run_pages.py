@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Page, expect
 from tests.console import run_desk, run_model
 from tests.e2e.waiting import until
 from tests.support.tcp_proxy import TcpProxy, address_in
@@ -51,3 +52,14 @@ def served_desk(folder: Path) -> Iterator[RunDesk]:
             Client(server.url) as client,
         ):
             yield RunDesk(client=client, proxy=proxy, url=proxy.url(server.url))
+
+
+def show(page: Page, run_desk: RunDesk, run_id: str, more: str = "") -> None:
+    """Open the page of a run."""
+    page.goto(f"{run_desk.url}/#/runs/{run_id}{more}")
+    expect(page.get_by_role("main")).to_contain_text(run_id)
+
+
+def status(page: Page, text: str) -> None:
+    """Expect the page to give this as the status of its run."""
+    expect(page.locator(".page-note .badge")).to_contain_text(text)

@@ -8,8 +8,9 @@ from decimal import Decimal
 import httpx2
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.console.conftest import Opening
+from tests.console.conftest import Faults, Opening
 from tests.console.guarded import sign_in, spend
+from tests.console.interception import LostAnswer
 from tests.support.access_parts import ALL, OPERATOR, OWNER, World, world
 
 from turnwise.record.tenants.caller import ADMIN, RUNS_READ
@@ -102,6 +103,26 @@ def test_whoever_revokes_his_own_key_is_warned_and_signed_out(here: World, opene
     assert here.gateway.store.authentication.find_key(record.prefix) is None
 
 
+def test_whoever_rotates_his_own_key_stays_signed_in_with_the_secret_in_sight(here: World, opened: Opening) -> None:
+    record, secret = here.key("alone-2", RUNS_READ, ADMIN)
+    other, _ = here.key("alone-2", RUNS_READ)
+    page = opened_at(opened, here, secret, "keys")
+    row(page, other.prefix).get_by_role("button", name="Rotate").click()
+    dialog = page.get_by_role("dialog", name="Rotate")
+    expect(dialog.get_by_role("option", name="It ends at once")).to_have_count(1)
+    dialog.get_by_role("button", name="Back").click()
+
+    row(page, record.prefix).get_by_role("button", name="Rotate").click()
+    expect(dialog).to_contain_text("You are signed in with this key.")
+    expect(dialog.get_by_role("option", name="It ends at once")).to_have_count(0)
+    dialog.get_by_label("How long the old key still works").select_option(index=0)
+    dialog.get_by_role("button", name="Rotate").click()
+
+    shown = page.locator(".secret-text")
+    expect(row(page, record.prefix).filter(has_text="Being replaced")).to_be_visible()  # the list was asked for again
+    assert status_with(here, secret) == status_with(here, shown.inner_text()) == 200
+
+
 def test_what_the_server_refuses_is_told_in_the_form(here: World, opened: Opening, operator: str) -> None:
     page = opened_at(opened, here, operator, "keys")
     page.get_by_role("button", name="New key").click()
@@ -114,6 +135,25 @@ def test_what_the_server_refuses_is_told_in_the_form(here: World, opened: Openin
     form.get_by_label("Tenant").fill("fine-1")
     form.get_by_role("button", name="Make the key").click()
     expect(page.get_by_role("dialog", name="The key of x")).to_be_visible()
+
+
+def test_a_key_whose_answer_was_lost_is_not_made_twice(
+    here: World, opened: Opening, operator: str, faults: Faults
+) -> None:
+    page = opened_at(opened, here, operator, "keys")
+    lost = LostAnswer(page, "**/v1/keys")
+    page.get_by_role("button", name="New key").click()
+    form = page.get_by_role("dialog", name="New key")
+    form.get_by_label("Name").fill("made once")
+    form.get_by_role("button", name="Make the key").click()
+    expect(form.get_by_role("alert")).to_contain_text("The server answered 504")
+    form.get_by_role("button", name="Make the key").click()
+    expect(form.get_by_role("alert")).to_contain_text("already_done")
+    assert lost.keys[0] is not None and lost.keys[1:] == lost.keys[:1]
+
+    form.get_by_role("button", name="Back").click()
+    expect(row(page, "made once")).to_have_count(1)
+    faults.found.clear()  # the 504
 
 
 def test_an_operator_sees_what_is_left_and_sets_limits(here: World, opened: Opening, operator: str) -> None:
@@ -139,6 +179,30 @@ def test_an_operator_sees_what_is_left_and_sets_limits(here: World, opened: Open
     limits = here.gateway.store.operator().find_tenant("spender-1")
     assert limits is not None
     assert limits.limits == TenantLimits(day_max_cost=Decimal("2.50"), month_max_tokens=1_500)
+
+
+def test_limits_that_someone_else_sets_meanwhile_stay(here: World, opened: Opening, operator: str) -> None:
+    record = here.gateway.store.operator()
+    record.set_tenant_limits("shared-1", TenantLimits(month_max_cost=Decimal(100)))
+    page = opened_at(opened, here, operator, "tenants/shared-1")
+    form = page.get_by_role("form", name="Limits of shared-1")
+    expect(form.get_by_label("Cost a month")).to_have_value("100")
+    form.get_by_label("Tokens a day").fill("7000")
+
+    record.set_tenant_limits("shared-1", TenantLimits(month_max_cost=Decimal(20), day_max_cost=Decimal(3)))
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # the page looks again at once
+    expect(form.get_by_label("Cost a day")).to_have_value("3")
+    expect(form.get_by_label("Tokens a day")).to_have_value("7000")
+    form.get_by_role("button", name="Set these limits").click()
+    expect(form.get_by_text("In force: 7,000")).to_be_visible()
+    kept = TenantLimits(month_max_cost=Decimal(20), day_max_cost=Decimal(3), day_max_tokens=7_000)
+    found = record.find_tenant("shared-1")
+    assert found is not None and found.limits == kept
+
+    expect(form.get_by_role("button", name="Set these limits")).to_be_enabled()
+    record.set_tenant_limits("shared-1", TenantLimits(day_max_tokens=9_000))
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(form.get_by_label("Tokens a day")).to_have_value("9000")
 
 
 def test_another_administrator_sees_the_limits_of_his_tenant_and_no_form(here: World, opened: Opening) -> None:

@@ -249,3 +249,69 @@ def test_the_focus_stays_where_the_person_is_when_a_question_comes(opened: Openi
     expect(link).to_be_focused()
     page.get_by_role("button", name="Stop").click()
     over(page, 1)
+
+
+def leave_for(page: Page, name: str) -> None:
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name=name).click()
+    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+
+
+def test_an_answer_that_comes_after_the_chat_was_left_changes_no_other_page(opened: Opening, talk: Shop) -> None:
+    page = opened(f"{talk.url}/#/chat/clerk")
+    with held(page, is_post) as message:
+        say(page, "An early one.")
+        message.wait()
+        leave_for(page, "Runs")
+        address = page.url
+        message.release()
+        expect(page.locator(".runs-row").first).to_contain_text("An early one.")
+    assert page.url == address
+
+    # Nor the next session, which is begun meanwhile. The old one is in the list.
+    leave_for(page, "Chat")
+    page.get_by_role("link", name="clerk").first.click()
+    field = page.get_by_label("Your message")
+    sessions = page.get_by_role("navigation", name="Sessions of this tab")
+    expect(sessions).to_contain_text("An early one.")
+    with held(page, is_post) as message:
+        say(page, "A late one.")
+        message.wait()
+        page.get_by_role("button", name="New session").click()
+        expect(field).to_have_value("")
+        field.fill("For a new session.")
+        message.release()
+        expect(sessions).to_contain_text("A late one.")
+    expect(field).to_have_value("For a new session.")
+    assert page.url == f"{talk.url}/#/chat/clerk"
+
+
+def test_a_message_that_fails_after_the_chat_was_left_is_told_and_kept(opened: Opening, talk: Shop) -> None:
+    page = opened(f"{talk.url}/#/chat/clerk")
+    client = talk.client
+    before = len(client.runs(task="clerk").items)
+    lost: list[Route] = []
+
+    def answer_gets_lost(route: Route) -> None:
+        route.fetch()
+        lost.append(route)
+
+    intercept(page, "**/v1/runs?watch=true", answer_gets_lost)
+    say(page, "A long and careful message.")
+    until(lambda: page.evaluate("true") and lost, "the message to be sent")
+    leave_for(page, "Inbox")
+    lost.pop().abort()
+    expect(page.locator(".toasts")).to_contain_text("Not sent:")
+    expect(page.locator(".toasts")).to_contain_text("kept as a draft in the chat")
+    page.unroute("**/v1/runs?watch=true")
+
+    leave_for(page, "Chat")
+    page.get_by_role("link", name="asker").click()
+    expect(page.get_by_label("Your message")).to_have_value("")
+    page.get_by_label("Task", exact=True).select_option("clerk")
+    expect(page.get_by_label("Your message")).to_have_value("A long and careful message.")
+    # The server had taken it. Sent again it is the same run.
+    over(page, 1)
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Your message")).to_have_value("")
+    over(page, 1)
+    assert len(client.runs(task="clerk").items) == before + 1

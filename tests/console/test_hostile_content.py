@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from tests.console.conftest import Opening
 from tests.console.hostile_runs import HUGE, SESSION, TAG, TURNS, HostileRuns, hostile_runs
 from tests.support.gateway_parts import Served, served
 
+from turnwise.client import Client
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
 # Of one page, whatever it shows.
@@ -120,6 +122,20 @@ def test_what_is_hidden_or_dangerous_is_still_there_to_read(page: Page, gateway:
     expect(asked).to_contain_text("U+001B[31mred")
     expect(asked).to_contain_text("zeroU+200Bwidth")
     expect(asked).to_contain_text("العربية ไทย")
+
+
+def test_names_and_reasons_are_shown_with_what_is_not_seen(page: Page, gateway: Served) -> None:
+    with Client(gateway.base_url) as client:
+        batch = client.open_batch("desk", name="abc\u202etxt.exe")
+        page.goto(f"{gateway.base_url}/#/batches/{batch.id}")
+        expect(page.get_by_role("heading", name="abcU+202Etxt.exe")).to_be_visible()
+        expect(page).to_have_title(re.compile(r"Batch abcU\+202Etxt\.exe · Turnwise"))
+
+        client.pause("task", "desk", "see \u202etxt.exe")
+        gateway.submit(session_id="paused")
+        page.goto(f"{gateway.base_url}/#/chat/desk?session=paused")
+        expect(page.locator(".chat-note")).to_contain_text("see U+202Etxt.exe")
+        client.resume("task", "desk")
 
 
 def test_five_megabytes_are_shown_a_part_at_a_time(page: Page, gateway: Served, hostile: HostileRuns) -> None:

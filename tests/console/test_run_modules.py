@@ -59,6 +59,26 @@ def test_a_conversation_is_the_same_from_events_and_from_any_transcript_with_the
     assert len(made["told"][0]) == 12
 
 
+def test_who_is_asked_is_known_of_events_that_the_transcript_has_seen(page: Page) -> None:
+    begun = {"task": "t", "event": 2, "at": "", "cost": "0", "items": [], "ended_at": None}
+    transcript = {"last_event": 9, "root": begun, "usage": [], "notes": []}
+    ask = {"seq": 4, "type": "turn.asked", "task": "t", "ask": "a", "turn": 1, "data": {"responder": "LLM"}}
+    kinds = ("usage.settled", "limits.changed"), ("ask.parked",), ("ask.parked", "ask.resolved"), ("run.failed",)
+
+    found = call(
+        page,
+        "conversation.js",
+        """(m, [transcript, cases]) => cases.map((events) => {
+            const run = m.Conversation.of(transcript);
+            run.recall(events);
+            return [run.lastSaid, run.entries.length, run.asked?.responder ?? null, run.asked?.isParked ?? false];
+        })""",
+        [transcript, [[ask, *({"seq": 5, "type": one} for one in kind)] for kind in kinds]],
+    )
+
+    assert found == [[2, 1, "LLM", False], [2, 1, "LLM", True], [2, 1, "LLM", False], [2, 1, None, False]]
+
+
 def test_pieces_of_an_answer_that_were_lost_leave_a_mark_and_none_is_shown_twice(page: Page) -> None:
     pieces = [(1, 0, "Two "), (1, 4, "her"), (1, 4, "her"), (1, 12, "at dawn"), (2, 0, "One "), (2, 2, "e swan")]
     # An offset counts characters, and JavaScript's strings count an emoji twice.
@@ -118,7 +138,9 @@ def test_every_kind_of_waiting_has_a_sentence_and_its_action(page: Page) -> None
     assert told["parked"][1] == "resolve" and told["parked"][0].startswith("No one knows whether an answer by Ada")
     for kind in set(kinds) - {"human", "parked"}:
         assert told[kind] == [f"It waits for {kind}.", None]
-    assert found[-4][0].startswith("Worker after worker was lost at a call of the tool pay by Ada")
+    assert found[-4][0].startswith(
+        "Worker after worker was lost, or could not write the outcome, at a call of the tool pay by Ada"
+    )
     assert found[-3] == ["A budget.", "limits"]
     assert found[-2][0].startswith("Again at ") and "UTC" not in found[-2][0] and ":59:30" in found[-2][0]
     assert found[-1] == ["It waits: later_kind.", None]

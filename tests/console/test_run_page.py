@@ -1,4 +1,4 @@
-"""The page of a run in a real browser, with a real server: what it shows, and each action."""
+"""The page of a run in a real browser, with a real server: what it shows."""
 
 from __future__ import annotations
 
@@ -9,27 +9,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.console.conftest import Faults, Opening
-from tests.console.run_model import failures
-from tests.console.run_pages import RunDesk
+from tests.console.run_pages import RunDesk, show, status
+from tests.e2e.waiting import until
 from tests.support.client_views import numbered
 from tests.support.gateway_parts import served
 from tests.support.kept_values import happen
-
-from turnwise.testing.fake_llm.answer import ScriptedFault
 
 
 @pytest.fixture
 def page(opened: Opening) -> Page:
     return opened("about:blank", viewport={"width": 1280, "height": 900})
-
-
-def show(page: Page, run_desk: RunDesk, run_id: str, more: str = "") -> None:
-    page.goto(f"{run_desk.url}/#/runs/{run_id}{more}")
-    expect(page.get_by_role("main")).to_contain_text(run_id)
-
-
-def status(page: Page, text: str) -> None:
-    expect(page.locator(".page-note .badge")).to_contain_text(text)
 
 
 def test_a_run_is_shown_with_its_tasks_messages_times_usage_and_events(page: Page, run_desk: RunDesk) -> None:
@@ -106,164 +95,6 @@ def test_a_run_is_saved_as_a_log_a_transcript_and_events(page: Page, run_desk: R
     assert "<script>document.title" not in kept[f"{run_id}.html"]
 
 
-def test_a_question_is_answered_where_the_run_waits_and_a_refusal_keeps_the_words(
-    page: Page, run_desk: RunDesk
-) -> None:
-    run_id = run_desk.run("asker")
-    show(page, run_desk, run_id)
-    waiting = page.get_by_role("region", name="Why it is waiting")
-    expect(waiting).to_contain_text("A person has to answer the question of the task asker.")
-    expect(waiting).to_contain_text("Which colour?")
-
-    run_desk.proxy.refuse()
-    page.get_by_label("Your answer").fill("a deep blue")
-    page.get_by_role("button", name="Answer", exact=True).click()
-    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
-    expect(page.get_by_label("Your answer")).to_have_value("a deep blue")
-    run_desk.proxy.heal()
-    page.get_by_label("Your answer").press("Control+Enter")
-
-    status(page, "Completed")
-    expect(waiting).to_have_count(0)
-    expect(page.get_by_role("article").last).to_contain_text("DONE It is a deep blue now.")
-
-
-def test_a_parked_call_is_resolved_with_its_result(page: Page, run_desk: RunDesk) -> None:
-    run_id = run_desk.run("cashier")
-    show(page, run_desk, run_id)
-    waiting = page.get_by_role("region", name="Why it is waiting")
-    expect(waiting).to_contain_text("No one knows whether a call of the tool refund by cashier happened")
-    expect(waiting).to_contain_text("cents250")
-    expect(waiting).to_contain_text("the bank did not answer")
-
-    page.get_by_label("It happened").check()
-    page.get_by_role("button", name="Resolve").click()
-    expect(page.get_by_role("alert")).to_contain_text("always returns something")
-    page.get_by_label("Result of the handler").fill("The refund 4711 was made.")
-    page.get_by_role("button", name="Resolve").click()
-
-    status(page, "Completed")
-    expect(page.get_by_role("article").last).to_contain_text("The refund 4711 was made.")
-
-
-def test_a_run_is_limited_and_cancelled_and_refusals_are_told_in_the_dialog(page: Page, run_desk: RunDesk) -> None:
-    run_id = run_desk.run("asker")
-    show(page, run_desk, run_id)
-
-    page.get_by_role("button", name="Limits").click()
-    page.get_by_label("Most cost in US dollars").fill("much")
-    page.get_by_role("button", name="Change", exact=True).click()
-    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("422")
-    page.get_by_label("Most cost in US dollars").fill("2.00")
-    page.get_by_role("button", name="Change", exact=True).click()
-    expect(page.get_by_role("dialog")).to_have_count(0)
-    expect(page.get_by_role("meter", name="Cost limit")).to_be_visible()
-
-    page.get_by_role("button", name="Cancel", exact=True).click()
-    page.get_by_role("button", name="Back").click()
-    assert run_desk.client.run(run_id).status == "waiting"
-    page.get_by_role("button", name="Cancel", exact=True).click()
-    page.get_by_role("button", name="Cancel the run").click()
-    status(page, "Cancelled")
-
-
-def test_a_limit_is_raised_where_a_run_waits_for_it_and_the_run_continues(page: Page, run_desk: RunDesk) -> None:
-    run_id = run_desk.run("desk", max_tokens=300, on_limit="wait")
-    show(page, run_desk, run_id)
-
-    waiting = page.get_by_role("region", name="Why it is waiting")
-    waiting.get_by_role("button", name="Raise the limit").click()
-    page.get_by_label("Most tokens").fill("100000")
-    page.get_by_role("button", name="Change", exact=True).click()
-
-    status(page, "Completed")
-    expect(page.get_by_role("main")).to_contain_text("Limits changed")
-
-
-def test_answers_that_were_not_taken_are_shown_on_demand(page: Page, run_desk: RunDesk) -> None:
-    run_id = run_desk.run("doubter", "What wades?")
-    show(page, run_desk, run_id)
-    status(page, "Completed")
-    expect(page.get_by_role("article").first).to_contain_text("What wades?")
-    expect(page.get_by_role("main")).not_to_contain_text("DO-NOT-KNOW")
-
-    page.get_by_label("Rejected answers").check()
-
-    rejected = page.locator(".message.rejected")
-    expect(rejected.first).to_contain_text("DO-NOT-KNOW")
-    expect(rejected.first).to_contain_text("not taken")
-
-
-def test_a_failed_run_says_what_to_do_and_is_retried_in_place(page: Page, run_desk: RunDesk) -> None:
-    failures.append(ScriptedFault(status=400, message="no such model"))
-    run_id = run_desk.run("broken")
-    show(page, run_desk, run_id)
-    status(page, "Failed")
-    ending = page.get_by_role("region", name="How it ended")
-    expect(ending).to_contain_text("no such model")
-    expect(ending).to_contain_text("Fork the run with another model, or correct the application and retry.")
-
-    ending.get_by_role("button", name="Retry").click()
-    page.get_by_role("dialog").get_by_role("button", name="Retry").click()
-
-    status(page, "Completed")
-    expect(page.get_by_role("article").last).to_contain_text("DONE It works again.")
-
-
-def test_a_run_that_is_retried_elsewhere_is_shown_as_it_goes_on(page: Page, run_desk: RunDesk) -> None:
-    failures.append(ScriptedFault(status=400, message="no such model"))
-    run_id = run_desk.run("broken")
-    show(page, run_desk, run_id)
-    status(page, "Failed")
-
-    run_desk.client.retry(run_id)
-
-    status(page, "Completed")
-    expect(page.get_by_role("article").last).to_contain_text("DONE It works again.")
-
-
-def test_a_fork_continues_with_an_edited_answer_and_is_compared_with_its_origin(page: Page, run_desk: RunDesk) -> None:
-    run_id = run_desk.run("asker")
-    run_desk.client.answer(run_id, "blue")
-    run_desk.ended(run_id)
-    show(page, run_desk, run_id)
-
-    page.get_by_role("article").filter(has_text="User").filter(has_text="blue").get_by_role(
-        "button", name="Fork"
-    ).click()
-    dialog = page.get_by_role("dialog")
-    dialog.get_by_label("With an edited message").check()
-    dialog.get_by_label("The message").fill("green")
-    dialog.get_by_role("button", name="Fork", exact=True).click()
-
-    expect(page.get_by_text("fork of")).to_be_visible()
-    status(page, "Completed")
-    expect(page.get_by_role("article").last).to_contain_text("DONE It is green now.")
-    expect(page.locator(".run-identity .mono")).not_to_have_text(run_id)
-
-    page.get_by_role("link", name="compare").click()
-    expect(page.get_by_role("status").filter(has_text="The first 3 messages")).to_be_visible()
-    parted = page.locator(".pair.first")
-    expect(parted).to_contain_text("The first difference")
-    expect(parted.get_by_role("article").first).to_contain_text("blue")
-    expect(parted.get_by_role("article").last).to_contain_text("green")
-
-
-def test_a_fork_continues_with_what_a_person_writes_in_the_place_of_a_model(page: Page, run_desk: RunDesk) -> None:
-    run_id = run_desk.run("desk")
-    show(page, run_desk, run_id)
-
-    page.get_by_role("article").nth(1).get_by_role("button", name="Fork").click()
-    dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_label("With an edited message")).to_be_checked()
-    dialog.get_by_label("The message").fill("DONE No need to look.")
-    dialog.get_by_role("button", name="Fork", exact=True).click()
-
-    expect(page.get_by_text("; a person wrote the next answer")).to_be_visible()
-    status(page, "Completed")
-    expect(page.get_by_role("article").last).to_contain_text("DONE No need to look.")
-
-
 def test_tokens_stream_and_a_lost_connection_leaves_no_gap_and_nothing_twice(page: Page, run_desk: RunDesk) -> None:
     page.goto(run_desk.url)
     run_id = run_desk.client.submit("talker", "60", watch=True).id
@@ -287,6 +118,23 @@ def test_tokens_stream_and_a_lost_connection_leaves_no_gap_and_nothing_twice(pag
     numbers = [int(text[1:]) for text in page.locator(".message-no").all_inner_texts()]
     told = [one.seq for one in numbered(run_desk.client.events(run_id)) if one.type in ("task.started", "turn.taken")]
     assert numbers == told
+
+
+def test_an_answer_in_progress_is_shown_also_if_something_was_decided_since_it_was_asked_for(
+    page: Page, run_desk: RunDesk
+) -> None:
+    client = run_desk.client
+    run_id = client.submit("talker", "300", watch=True).id
+    until(lambda: "turn.asked" in [event.type for event in client.history(run_id).items], "the model to be asked")
+    client.change_limits(run_id, max_cost="5")
+
+    show(page, run_desk, run_id)
+    expect(page.get_by_text("Limits changed: at most $5")).to_be_visible()
+    expect(page.locator(".message.in-progress .message-sender")).to_have_text("talker")
+    expect(page.locator(".message.in-progress")).to_contain_text("word")
+    client.cancel(run_id)
+    status(page, "Cancelled")
+    expect(page.locator(".message.in-progress")).to_have_count(0)
 
 
 def test_ten_thousand_turns_and_a_message_of_five_megabytes_are_a_few_rows_of_text(

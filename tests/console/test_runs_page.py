@@ -73,6 +73,36 @@ def test_filters_are_kept_in_the_address(opened: Opening, desk: Shop) -> None:
     expect_hash(page, "/")
 
 
+def test_times_are_typed_in_ones_zone_and_are_the_same_for_everyone_in_the_address(opened: Opening, desk: Shop) -> None:
+    page = opened(desk.url, timezone_id="America/New_York")
+    page.get_by_label("Created", exact=True).select_option("between")
+    after, before = page.get_by_label("Created after"), page.get_by_label("Created before")
+    after.fill("2025-11-28T09:30")
+    expect_hash(page, "/?from=2025-11-28T14%3A30Z")
+    expect(rows(page).first).to_be_visible()
+    expect(after).to_be_focused()
+    # One part of it is removed, and typed again.
+    page.keyboard.press("Backspace")
+    expect_hash(page, "/")
+    expect(after).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page).to_have_url(re.compile(r"from=2025-\d\d-\d\dT14%3A30Z$"))
+    expect(after).to_be_focused()
+    after.fill("2025-11-28T09:45")
+    before.fill("2025-11-29T00:00")
+    expect_hash(page, "/?from=2025-11-28T14%3A45Z&to=2025-11-29T05%3A00Z")
+    address = page.url
+
+    page = opened(address, timezone_id="Asia/Tokyo")
+    expect(page.get_by_label("Created after")).to_have_value("2025-11-28T23:45")
+    expect(page.get_by_label("Created before")).to_have_value("2025-11-29T14:00")
+    page.get_by_role("button", name="Clear all").click()
+    expect(page.get_by_label("Created after")).to_have_count(0)
+    with page.expect_request(lambda sent: "created_after=2025-11-28T00%3A30%3A00.000Z" in sent.url):
+        page.goto(f"{desk.url}/#/runs?from=2025-11-28T09:30")
+    expect(page.get_by_label("Created after")).to_have_value("2025-11-28T09:30")
+
+
 def test_a_search_finds_messages_and_ids(opened: Opening, desk: Shop) -> None:
     page = opened(desk.url)
     page.get_by_role("heading", name="Runs", level=1).wait_for()
@@ -147,6 +177,27 @@ def test_runs_are_chosen_by_keyboard_and_cancelled_together(opened: Opening, idl
     asked = [idle.http.get(f"/v1/runs/{run}").json()["cancel_requested_at"] is not None for run in runs]
     assert asked == [False, True, True]
     expect(page.get_by_role("region", name="Chosen runs")).to_have_count(0)
+
+
+def test_the_mark_stays_at_its_run_while_others_come(opened: Opening, idle: Served) -> None:
+    for number in range(3):
+        idle.submit(message=f"marked {number}", tags=["marked"])
+    page = opened(f"{idle.base_url}/#/runs?tag=marked")
+    expect(rows(page)).to_have_count(3)
+    for key in ("j", "j"):
+        page.keyboard.press(key)
+    marked = page.locator(".runs-row.marked")
+    expect(marked).to_contain_text("marked 1")
+    run = idle.submit(message="marked 3", tags=["marked"])
+    expect(rows(page)).to_have_count(4)
+    expect(marked).to_contain_text("marked 1")
+    page.keyboard.press("x")
+    expect(page.locator(".runs-row.chosen")).to_contain_text("marked 1")
+    page.keyboard.press("k")
+    expect(marked).to_contain_text("marked 2")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    expect_hash(page, f"/runs/{run}")
 
 
 def test_keys_count_from_the_moment_that_the_list_is_drawn(opened: Opening, idle: Served) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
-from tests.console.conftest import Opening
+from tests.console.conftest import Faults, Opening
+from tests.console.interception import LostAnswer, held, is_post
 from tests.console.test_administration import opened_at, row
 from tests.support.access_parts import ALL, OWNER, World, world
+from tests.support.schedule_parts import terms
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +64,46 @@ def test_a_schedule_is_made_run_now_paused_and_deleted(here: World, opened: Open
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(row(page, "nightly")).to_have_count(0)
     assert [one.name for one in here.gateway.store.tenant(OWNER).schedules.schedules()] == ["no-longer", "secretly"]
+
+
+def test_a_schedule_that_is_run_now_makes_one_run_however_often_the_button_is_pressed(
+    here: World, opened: Opening, key: str, faults: Faults
+) -> None:
+    schedules = here.gateway.store.tenant(OWNER).schedules
+    made = schedules.create_schedule("pressed", terms(task="desk"), "key:test")
+    page = opened_at(opened, here, key, "schedules")
+    page.get_by_role("button", name="Run now: pressed").dblclick()
+    page.wait_for_url("**/#/runs/run_*")
+    assert len(schedules.ticks(made.id)) == 1
+
+    page.go_back()
+    lost = LostAnswer(page, "**/trigger")
+    press(page, "Run now: pressed")
+    expect(page.get_by_role("status").filter(has_text="something between")).to_be_visible()
+    press(page, "Run now: pressed")
+    page.wait_for_url("**/#/runs/run_*")
+    assert lost.keys[0] is not None and lost.keys[1:] == lost.keys[:1]
+    assert len(schedules.ticks(made.id)) == 2
+    schedules.remove_schedule(made.id)
+    faults.found.clear()  # the 504
+
+
+def test_a_run_that_is_made_after_the_schedules_were_left_is_told_and_leads_nowhere(
+    here: World, opened: Opening, key: str
+) -> None:
+    schedules = here.gateway.store.tenant(OWNER).schedules
+    made = schedules.create_schedule("left", terms(task="desk"), "key:test")
+    page = opened_at(opened, here, key, "schedules")
+    with held(page, is_post) as sent:
+        press(page, "Run now: left")
+        sent.wait()
+        page.get_by_role("tab", name="Webhooks").click()
+        expect(page.get_by_role("button", name="New webhook")).to_be_visible()
+        sent.release()
+        expect(page.get_by_text("left runs now")).to_be_visible()
+    assert page.url.endswith("/administration/webhooks")
+    assert len(schedules.ticks(made.id)) == 1
+    schedules.remove_schedule(made.id)
 
 
 def test_a_webhook_is_made_tried_disabled_and_deleted(here: World, opened: Opening, key: str) -> None:

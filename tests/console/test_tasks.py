@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 from tests.console.conftest import Faults, Opening
 from tests.console.guarded import sign_in
-from tests.console.interception import intercept
+from tests.console.interception import held, intercept, is_post
 from tests.console.world import Shop, shop
 from tests.e2e.waiting import until
 from tests.support.access_parts import OWNER, world
@@ -104,3 +104,28 @@ def test_the_form_of_one_task_is_not_shown_below_another(desk: Shop, opened: Ope
     expect(form.get_by_label("Message")).to_have_value("")
     expect(page.get_by_text("The server does not answer")).to_have_count(0)
     faults.found.clear()
+
+
+def test_a_run_that_is_started_after_its_form_was_left_leads_nowhere_and_a_refusal_is_told(
+    tmp_path: Path, opened: Opening
+) -> None:
+    with shop(tmp_path) as own:
+        page = opened(f"{own.url}/#/tasks/handbook")
+        message = page.get_by_label("Message")
+        with held(page, is_post) as sent:
+            for text in ("taken", "refused"):
+                message.fill(text)
+                page.get_by_role("button", name="Start").click()
+                sent.wait()
+                page.evaluate("location.hash = '#/batches'")
+                expect(page.get_by_role("heading", name="Batches", exact=True)).to_be_visible()
+                sent.release() if text == "taken" else sent.fulfil(status=413)
+                expect(page.get_by_text("The run is started." if text == "taken" else "Not started: ")).to_be_visible()
+                assert page.url.endswith("#/batches")
+                page.evaluate("location.hash = '#/tasks/handbook'")
+                expect(message).to_have_value("" if text == "taken" else "refused")
+        message.fill("refused no more")
+        page.get_by_role("button", name="Start").click()
+        page.wait_for_url(re.compile(r"#/runs/run_\w+"))
+        page.go_back()
+        expect(message).to_have_value("")

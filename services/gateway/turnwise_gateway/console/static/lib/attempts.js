@@ -2,7 +2,7 @@
 const FIRST_WAIT = 500;
 const LONGEST_WAIT = 15_000;
 // Nothing answered, the server or something in front of it is in trouble, or it was asked too often.
-const mayPass = ({ status }) => status === 0 || status === 429 || status >= 500;
+export const mayPass = ({ status }) => status === 0 || status === 429 || status >= 500;
 
 // Waits between attempts, each twice as long as the one before, more or less.
 export class Waits {

@@ -41,7 +41,7 @@ async function* eventsOf(response, heard) {
 // connection is made again, and continues after the last event. While no one looks at the tab there is none: a browser
 // has six for each server, and all that is open in it shares them.
 export function watchRun(runId, { after = 0, onEvent, onState = () => {} }) {
-  const path = `v1/runs/${encodeURIComponent(runId)}`;
+  const path = runPath(runId);
   const closing = new AbortController();
   const { signal } = closing;
   const waits = new Waits();
@@ -157,7 +157,10 @@ export function poll(fn, seconds) {
   };
 }
 
+// The path of a run in the API, or of what is below it.
+export const runPath = (runId, below = "") => `v1/runs/${encodeURIComponent(runId)}${below}`;
+
 // The address of a run's export or page, for a link.
 export function runAddress(runId, below = "", params = {}) {
-  return address(`v1/runs/${encodeURIComponent(runId)}${below}`, params).href;
+  return address(runPath(runId, below), params).href;
 }

@@ -4,7 +4,7 @@ import { count, money, tokens } from "../lib/format.js";
 import { useData } from "../lib/hooks.js";
 import { html } from "../lib/preact.js";
 import { link } from "../lib/router.js";
-import { Bar, Failure, Loading, Page, Time } from "../parts/index.js";
+import { Bar, Failure, Loading, Page, PlainText, Time } from "../parts/index.js";
 import { BatchActions } from "./batches/actions.js";
 import { BatchBadge, ItemsBar, Took, batchName } from "./batches/progress.js";
 
@@ -65,7 +65,7 @@ export default function BatchPage({ route }) {
   const mayWrite = useCaller().scopes.includes("runs:write");
   const { data: batch, error, loading, reload } = useData(({ signal }) => api.get(`v1/batches/${encodeURIComponent(id)}`, {}, { signal }), [], { every: EVERY, about: id });
   const actions = batch && html`<${BatchActions} batch=${batch} mayWrite=${mayWrite} reload=${reload} />`;
-  return html`<${Page} title=${batch ? batchName(batch) : "Batch"} tab=${`Batch ${batch ? batchName(batch) : ""}`} note=${batch && html`<${BatchBadge} batch=${batch} />`} actions=${actions}>
+  return html`<${Page} title=${batch ? html`<${PlainText} inline text=${batchName(batch)} limit=${200} />` : "Batch"} tab=${`Batch ${batch ? batchName(batch) : ""}`} note=${batch && html`<${BatchBadge} batch=${batch} />`} actions=${actions}>
     <p><a href=${link("batches")}>All batches</a></p>
     ${error && html`<${Failure} problem=${error} retry=${reload} compact=${batch !== null} />`}
     ${!batch && loading && html`<${Loading} />`}

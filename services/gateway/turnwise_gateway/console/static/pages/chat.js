@@ -68,9 +68,9 @@ export default function ChatPage({ route }) {
         <${Sessions} owner=${owner} sessions=${sessions} current=${session} onForget=${() => setSessions(remembered(owner))} />
       </aside>
       <${Conversation} key=${`${task.name} ${shown ?? life}`} task=${task} session=${session}
-        onBegun=${(made) => {
+        onBegun=${(made, isShown) => {
           remember(owner, task.name, made);
-          setBegun({ session: made, life });
+          if (isShown) setBegun({ session: made, life });
           setSessions(remembered(owner));
         }} />
     </div>`}

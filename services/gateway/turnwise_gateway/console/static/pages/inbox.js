@@ -1,12 +1,12 @@
 import { everyItem } from "../lib/api.js";
 import { useOwner } from "../lib/caller.js";
+import { dropDraft, hasDraft, ownDrafts } from "../lib/drafts.js";
 import { useData } from "../lib/hooks.js";
 import { lookAgain, total, useInboxCount } from "../lib/inbox.js";
 import { useKeys } from "../lib/keys.js";
 import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { go, link } from "../lib/router.js";
 import { Empty, Failure, Loading, LoadMore, Page, toast } from "../parts/index.js";
-import { dropDraft, hasDraft, ownDrafts } from "./inbox/drafts.js";
 import { InboxItem, cameAt } from "./inbox/item.js";
 import { NotifyButton } from "./inbox/notify_button.js";
 

@@ -10,6 +10,8 @@ import { Outlines } from "./runs/outlines.js";
 import { RunRow, RunsHead } from "./runs/row.js";
 import { SelectionBar, useChosen } from "./runs/selection.js";
 
+const keyOf = (run) => run.id;
+
 function Nothing({ filters }) {
   if (Object.keys(filters).length === 0) {
     return html`<${Empty} icon="runs" title="No runs yet" hint=${html`A run appears here as soon as one is accepted: start one with <code>turnwise submit TASK "a message"</code>, or with <code>POST /v1/runs</code>.`} />`;
@@ -52,7 +54,8 @@ function OwnRuns({ filters, address: key }) {
   const caller = useCaller();
   const mayWrite = caller.scopes.includes("runs:write");
   const [active] = useListKeys({
-    length: runs.length,
+    items: runs,
+    itemKey: keyOf,
     noun: "run",
     onOpen: (index) => go("runs", [runs[index].id]),
     more: mayWrite ? [{ keys: ["x"], does: "Choose the run", run: (index) => selection.toggle(runs[index]) }] : [],
@@ -67,7 +70,7 @@ function OwnRuns({ filters, address: key }) {
     ${!runs.length && loading && html`<${Loading} />`}
     ${!runs.length && !loading && !error && (list.adding ? html`<${Loading} text="Searching older runs…" />` : html`<${Nothing} filters=${filters} />`)}
     ${runs.length > 0 &&
-    html`<${VirtualList} class="runs ${mayWrite ? "" : "read-only"} ${loading ? "stale" : ""}" role="table" itemRole="row" label="Runs" items=${runs} itemKey=${(run) => run.id} estimate=${56} active=${active} onEnd=${list.loadMore}
+    html`<${VirtualList} class="runs ${mayWrite ? "" : "read-only"} ${loading ? "stale" : ""}" role="table" itemRole="row" label="Runs" items=${runs} itemKey=${keyOf} estimate=${56} active=${active} onEnd=${list.loadMore}
       head=${head} render=${(run, index) => html`<${RunRow} run=${run} active=${index === active} chosen=${selection.has(run)} onChoose=${(range) => selection.toggle(run, range)} />`} />`}
   <//>`;
 }

@@ -26,7 +26,7 @@ function Task({ task, active }) {
 export default function TasksPage() {
   const { data, error, loading, reload } = useData(({ signal }) => api.get("v1/tasks", {}, { signal }), []);
   const tasks = data?.items ?? [];
-  const [active] = useListKeys({ length: tasks.length, noun: "task", onOpen: (index) => go("tasks", [tasks[index].name]) });
+  const [active] = useListKeys({ items: tasks, itemKey: (task) => task.name, noun: "task", onOpen: (index) => go("tasks", [tasks[index].name]) });
   return html`<${Page} title="Tasks" note=${data ? `${tasks.length} of the application` : null}>
     ${error && html`<${Failure} problem=${error} retry=${reload} />`}
     ${!data && loading && html`<${Loading} />`}

@@ -1,4 +1,4 @@
-// The shared components, for pages.
+// The shared components, and the hook with which they send, for pages.
 export { Bar } from "./bar.js";
 export { Dialog, confirm } from "./dialog.js";
 export { Empty, Failure, Loading } from "./states.js";
@@ -14,4 +14,5 @@ export { StatusBadge } from "./status_badge.js";
 export { Table } from "./table.js";
 export { Tabs } from "./tabs.js";
 export { Toasts, toast } from "./toast.js";
+export { useAction } from "./action.js";
 export { VirtualList } from "./virtual_list.js";

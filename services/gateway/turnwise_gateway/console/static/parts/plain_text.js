@@ -10,6 +10,11 @@ function escape(character) {
   return `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
+// A text for where no element can be, with the codes of what would not be seen.
+export function visible(text) {
+  return text.replaceAll(UNSEEN, escape);
+}
+
 // Texts and escapes of a text; most texts are one piece.
 function pieces(text) {
   const made = [];

@@ -118,6 +118,8 @@ export function VirtualList({ items, itemKey, render, estimate = 40, active = nu
     if (moved > 0) frame.current.scrollTop += offsets[moved];
   }, [items]);
 
+  // Not where it is moved by items above it: the person may be reading elsewhere.
+  const marked = active === null || active >= items.length ? null : keyOf(items[active], active);
   useLayoutEffect(() => {
     if (active === null || active < 0 || active >= items.length) return;
     const element = frame.current;
@@ -126,7 +128,7 @@ export function VirtualList({ items, itemKey, render, estimate = 40, active = nu
     const below = offsets[active + 1] + covered;
     if (above < element.scrollTop) element.scrollTop = above;
     else if (below > element.scrollTop + element.clientHeight) element.scrollTop = below - element.clientHeight;
-  }, [active]);
+  }, [marked]);
 
   const isNear = total - view.top - view.height < NEAR_END;
   useEffect(() => {

@@ -18,6 +18,10 @@ function KeyState({ of: key }) {
   return html`<span class="badge ${tone}"><span class="badge-sign" aria-hidden="true" />${text}</span>`;
 }
 
+function isOwn(key, caller) {
+  return caller.name === `key:${key.prefix.replace(/^tw_/, "")}`;
+}
+
 // The gateway may remember the key for a few seconds more; this page does not wait for that.
 async function leave() {
   await api.delete("v1/sign-in");
@@ -25,7 +29,7 @@ async function leave() {
 }
 
 async function revoke(key, caller, reload) {
-  const own = caller.name === `key:${key.prefix.replace(/^tw_/, "")}`;
+  const own = isOwn(key, caller);
   const body = html`<p><${PlainText} inline text=${key.name} limit=${100} /> (<code>${key.prefix}</code>) is refused everywhere within 5 seconds, for good. Its open event streams end.</p>
     ${own && html`<p><strong>You are signed in with this key</strong>, and will be signed out.</p>`}`;
   if (!(await confirm({ title: "Revoke this key?", body, action: "Revoke", danger: true }))) return;
@@ -59,11 +63,15 @@ export function Keys() {
   const [making, setMaking] = useState(false);
   const [rotating, setRotating] = useState(null);
   const [made, setMade] = useState(null);
-  const kept = (key) => {
+  // Also without an answer a key may have been made.
+  const closed = () => {
     setMaking(false);
     setRotating(null);
-    setMade(key);
     paged.reload();
+  };
+  const kept = (key) => {
+    closed();
+    setMade(key);
   };
   const actions = (key) => {
     const { ended, replaced } = stateOf(key);
@@ -84,8 +92,8 @@ export function Keys() {
     ${none && html`<${Empty} icon="administration" title="No keys" hint="The first key of an installation is made with the command turnwise keys create." />`}
     ${paged.items.length > 0 && html`<${Table} caption="Keys" rows=${paged.items} rowKey=${(key) => key.id} columns=${columns(caller, actions)} />`}
     <${LoadMore} paged=${paged} />
-    ${making && html`<${NewKey} onClose=${() => setMaking(false)} onMade=${kept} />`}
-    ${rotating && html`<${RotateKey} of=${rotating} onClose=${() => setRotating(null)} onMade=${kept} />`}
+    ${making && html`<${NewKey} onClose=${closed} onMade=${kept} />`}
+    ${rotating && html`<${RotateKey} of=${rotating} own=${isOwn(rotating, caller)} onClose=${closed} onMade=${kept} />`}
     ${made && html`<${SecretDialog} title=${html`The key of <${PlainText} inline text=${made.name} limit=${100} />`} text=${made.secret} onClose=${() => setMade(null)}>
       <p>Copy it now to where it is used: the server keeps only a hash of it${made.expires_at ? html`. It works until <${Time} iso=${made.expires_at} />` : ""}.</p>
     <//>`}

@@ -1,7 +1,6 @@
-import { api, newIdempotencyKey } from "../../lib/api.js";
 import { SCOPES, scopeInWords, useCaller } from "../../lib/caller.js";
-import { html, useId, useRef, useState } from "../../lib/preact.js";
-import { Dialog, Failure, Field } from "../../parts/index.js";
+import { html, useId, useState } from "../../lib/preact.js";
+import { Dialog, Failure, Field, useAction } from "../../parts/index.js";
 
 const DAY = 86_400;
 const LIFETIMES = [
@@ -33,23 +32,14 @@ export function NewKey({ onClose, onMade }) {
   const [tenant, setTenant] = useState(caller.tenant);
   const [days, setDays] = useState(90);
   const [scopes, setScopes] = useState(["runs:read", "runs:write"]);
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, problem, send } = useAction();
   const form = useId();
-  const once = useRef(newIdempotencyKey());
 
   const submit = async (event) => {
     event.preventDefault();
-    setBusy(true);
-    try {
-      const body = { name: name.trim(), scopes, tenant: tenant.trim(), ...(days ? { expires_in: days * DAY } : {}) };
-      onMade(await api.post("v1/keys", body, { idempotencyKey: once.current }));
-    } catch (error) {
-      // The corrected form is another request.
-      if (error.code !== "unreachable") once.current = newIdempotencyKey();
-      setProblem(error);
-      setBusy(false);
-    }
+    const body = { name: name.trim(), scopes, tenant: tenant.trim(), ...(days ? { expires_in: days * DAY } : {}) };
+    const made = await send("post", "v1/keys", body);
+    if (made) onMade(made);
   };
 
   const footer = html`

@@ -1,28 +1,18 @@
-import { api, newIdempotencyKey } from "../../lib/api.js";
-import { html, useId, useRef, useState } from "../../lib/preact.js";
-import { Dialog, Failure, Field } from "../../parts/index.js";
+import { html, useId, useState } from "../../lib/preact.js";
+import { Dialog, Failure, Field, useAction } from "../../parts/index.js";
 
 // The form of a new schedule by a line of cron; other kinds are made by commands and over HTTP.
 export function NewSchedule({ onClose, onMade }) {
   const [given, setGiven] = useState(() => ({ name: "", task: "", message: "", cron: "0 3 * * MON-FRI", timezone: Intl.DateTimeFormat().resolvedOptions().timeZone }));
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, problem, send } = useAction();
   const form = useId();
-  const once = useRef(newIdempotencyKey());
   const field = (name) => ({ value: given[name], onInput: (event) => setGiven((before) => ({ ...before, [name]: event.target.value })) });
 
   const submit = async (event) => {
     event.preventDefault();
-    setBusy(true);
-    try {
-      const body = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value.trim()]));
-      onMade(await api.post("v1/schedules", body, { idempotencyKey: once.current }));
-    } catch (error) {
-      // The corrected form is another request.
-      if (error.code !== "unreachable") once.current = newIdempotencyKey();
-      setProblem(error);
-      setBusy(false);
-    }
+    const body = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, value.trim()]));
+    const made = await send("post", "v1/schedules", body);
+    if (made) onMade(made);
   };
 
   const footer = html`

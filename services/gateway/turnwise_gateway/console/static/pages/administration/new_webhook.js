@@ -1,6 +1,5 @@
-import { api, newIdempotencyKey } from "../../lib/api.js";
-import { html, useId, useRef, useState } from "../../lib/preact.js";
-import { Dialog, Failure, Field } from "../../parts/index.js";
+import { html, useId, useState } from "../../lib/preact.js";
+import { Dialog, Failure, Field, useAction } from "../../parts/index.js";
 
 const names = (text) => text.split(",").map((name) => name.trim()).filter(Boolean);
 
@@ -9,23 +8,14 @@ export function NewWebhook({ onClose, onMade }) {
   const [url, setUrl] = useState("");
   const [events, setEvents] = useState("");
   const [description, setDescription] = useState("");
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, problem, send } = useAction();
   const form = useId();
-  const once = useRef(newIdempotencyKey());
 
   const submit = async (event) => {
     event.preventDefault();
-    setBusy(true);
-    try {
-      const body = { url: url.trim(), description: description.trim(), ...(names(events).length ? { events: names(events) } : {}) };
-      onMade(await api.post("v1/webhooks", body, { idempotencyKey: once.current }));
-    } catch (error) {
-      // The corrected form is another request.
-      if (error.code !== "unreachable") once.current = newIdempotencyKey();
-      setProblem(error);
-      setBusy(false);
-    }
+    const body = { url: url.trim(), description: description.trim(), ...(names(events).length ? { events: names(events) } : {}) };
+    const made = await send("post", "v1/webhooks", body);
+    if (made) onMade(made);
   };
 
   const footer = html`

@@ -1,6 +1,5 @@
-import { api, newIdempotencyKey } from "../../lib/api.js";
-import { html, useId, useRef, useState } from "../../lib/preact.js";
-import { Dialog, Failure, Field, PlainText } from "../../parts/index.js";
+import { html, useId, useState } from "../../lib/preact.js";
+import { Dialog, Failure, Field, PlainText, useAction } from "../../parts/index.js";
 
 const OVERLAPS = [
   { seconds: 0, text: "It ends at once" },
@@ -9,24 +8,18 @@ const OVERLAPS = [
   { seconds: 604_800, text: "One more week" },
 ];
 
-// A new key in place of another; `onMade` gets it with its secret.
-export function RotateKey({ of: key, onClose, onMade }) {
+// A new key in place of another; `onMade` gets it with its secret. `own`: the key that this page is signed in with. It does
+// not end at once, because the sign-in would end with it, before anyone has seen the new secret.
+export function RotateKey({ of: key, own, onClose, onMade }) {
   const [overlap, setOverlap] = useState(86_400);
-  const [problem, setProblem] = useState(null);
-  const [busy, setBusy] = useState(false);
+  const { busy, problem, send } = useAction();
   const form = useId();
-  const once = useRef(newIdempotencyKey());
+  const overlaps = own ? OVERLAPS.filter((one) => one.seconds > 0) : OVERLAPS;
 
   const submit = async (event) => {
     event.preventDefault();
-    setBusy(true);
-    try {
-      onMade(await api.post(`v1/keys/${key.id}/rotate`, { overlap }, { idempotencyKey: once.current }));
-    } catch (error) {
-      if (error.code !== "unreachable") once.current = newIdempotencyKey();
-      setProblem(error);
-      setBusy(false);
-    }
+    const made = await send("post", `v1/keys/${key.id}/rotate`, { overlap });
+    if (made) onMade(made);
   };
 
   const footer = html`
@@ -36,8 +29,9 @@ export function RotateKey({ of: key, onClose, onMade }) {
   return html`<${Dialog} title=${html`Rotate <${PlainText} inline text=${key.name} limit=${100} />`} onClose=${onClose} footer=${footer}>
     <form id=${form} class="form" onSubmit=${submit}>
       <p>A new key with the same tenant, name, scopes and lifetime takes the place of <code>${key.prefix}</code>.</p>
+      ${own && html`<p><strong>You are signed in with this key.</strong> To end it sooner, revoke it once you have kept the new one.</p>`}
       <${Field} label="How long the old key still works" as="select" value=${String(overlap)} onChange=${(event) => setOverlap(Number(event.target.value))}>
-        ${OVERLAPS.map((one) => html`<option key=${one.seconds} value=${String(one.seconds)}>${one.text}</option>`)}
+        ${overlaps.map((one) => html`<option key=${one.seconds} value=${String(one.seconds)}>${one.text}</option>`)}
       <//>
       ${problem && html`<${Failure} problem=${problem} compact />`}
     </form>

@@ -3,7 +3,7 @@ import { duration } from "../../lib/format.js";
 import { usePaged } from "../../lib/paged.js";
 import { html, useState } from "../../lib/preact.js";
 import { go, link } from "../../lib/router.js";
-import { confirm, Empty, Failure, Loading, LoadMore, PlainText, Table, Time, toast } from "../../parts/index.js";
+import { confirm, Empty, Failure, Loading, LoadMore, PlainText, Table, Time, toast, useAction } from "../../parts/index.js";
 import { NewSchedule } from "./new_schedule.js";
 import { Ticks } from "./ticks.js";
 
@@ -33,20 +33,18 @@ async function remove(schedule, reload) {
   await change(() => api.delete(path(schedule)), `${schedule.name} is deleted`, reload);
 }
 
-async function trigger(schedule) {
-  try {
-    const run = await api.post(`${path(schedule)}/trigger`);
-    go("runs", [run.id]);
-  } catch (problem) {
-    toast(problem.detail, "bad");
-  }
-}
-
 function Actions({ of: schedule, reload }) {
   const paused = schedule.state === "paused";
+  const { busy, send, isShown } = useAction({ inToast: true });
+  const trigger = async () => {
+    const run = await send("post", `${path(schedule)}/trigger`);
+    if (!run) return;
+    toast(`${schedule.name} runs now`, "good");
+    if (isShown()) go("runs", [run.id]);
+  };
   const turn = () => change(() => api.post(`${path(schedule)}/${paused ? "resume" : "pause"}`), paused ? `${schedule.name} continues` : `${schedule.name} is paused`, reload);
   return html`<span class="row-actions">
-    <button type="button" aria-label="Run now: ${schedule.name}" onClick=${() => trigger(schedule)}>Run now</button>
+    <button type="button" aria-label="Run now: ${schedule.name}" disabled=${busy} onClick=${trigger}>Run now</button>
     ${schedule.state !== "finished" && html`<button type="button" aria-label="${paused ? "Resume" : "Pause"} ${schedule.name}" onClick=${turn}>${paused ? "Resume" : "Pause"}</button>`}
     ${!schedule.declared_by && html`<button type="button" aria-label="Delete ${schedule.name}" onClick=${() => remove(schedule, reload)}>Delete</button>`}
   </span>`;

@@ -52,21 +52,25 @@ function asSent(name, text) {
   return name.endsWith("_cost") || !Number.isFinite(Number(text)) ? text : Number(text);
 }
 
-// The form replaces all limits of the tenant at once, as the API does.
+// The form replaces all limits of the tenant at once, as the API does. A field shows the limit as it is now until something
+// is typed there, so that limits which someone else has set meanwhile stay.
 function LimitsForm({ tenant, reload }) {
-  const [texts, setTexts] = useState(() => Object.fromEntries(LIMITS.map(({ name }) => [name, tenant.own_limits[name] === null ? "" : String(tenant.own_limits[name])])));
+  const [typed, setTyped] = useState({});
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
+  const textOf = (name) => typed[name] ?? String(tenant.own_limits[name] ?? "");
   const submit = async (event) => {
     event.preventDefault();
-    const given = LIMITS.filter(({ name }) => texts[name].trim() !== "");
-    const body = Object.fromEntries(given.map(({ name }) => [name, asSent(name, texts[name].trim())]));
+    const given = LIMITS.map(({ name }) => [name, textOf(name).trim()]).filter(([, text]) => text !== "");
+    const body = Object.fromEntries(given.map(([name, text]) => [name, asSent(name, text)]));
     setBusy(true);
     try {
       await api.put(`v1/tenants/${encodeURIComponent(tenant.id)}`, body);
       setProblem(null);
       toast(`The limits of ${tenant.id} are set; in force everywhere within 5 s`, "good");
-      reload();
+      await reload();
+      // What was typed since stays.
+      setTyped((now) => Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== typed[name])));
     } catch (error) {
       setProblem(error);
     }
@@ -75,7 +79,7 @@ function LimitsForm({ tenant, reload }) {
   return html`<form class="form" onSubmit=${submit} aria-label="Limits of ${tenant.id}">
     <div class="form-grid">
       ${LIMITS.map(({ name, label, ...limit }) => html`<${Field} key=${name} label=${label} inputmode="decimal" placeholder="from the settings" hint="In force: ${inForce(tenant, { name, ...limit })}"
-        value=${texts[name]} onInput=${(event) => setTexts({ ...texts, [name]: event.target.value })} />`)}
+        value=${textOf(name)} onInput=${(event) => setTyped({ ...typed, [name]: event.target.value })} />`)}
     </div>
     <p class="field-hint">An empty field follows the settings. 0 is no limit.</p>
     ${problem && html`<${Failure} problem=${problem} compact />`}

@@ -58,10 +58,14 @@ function WebhookList() {
   const paged = usePaged("v1/webhooks");
   const [making, setMaking] = useState(false);
   const [made, setMade] = useState(null);
-  const kept = (webhook) => {
+  // Also without an answer a webhook may have been made.
+  const closed = () => {
     setMaking(false);
-    setMade(webhook);
     paged.reload();
+  };
+  const kept = (webhook) => {
+    closed();
+    setMade(webhook);
   };
   return html`
     <div class="toolbar"><p class="soft">Servers of your own that are told of events of all runs. A run can have a webhook of its own as well.</p><button type="button" class="primary" onClick=${() => setMaking(true)}>New webhook</button></div>
@@ -70,7 +74,7 @@ function WebhookList() {
     ${!paged.items.length && !paged.loading && !paged.error && html`<${Empty} title="No webhooks" hint="A webhook tells a server of yours of events, so that it need not ask again and again." />`}
     ${paged.items.length > 0 && html`<${Table} caption="Webhooks" rows=${paged.items} rowKey=${(webhook) => webhook.id} columns=${columns(paged.reload)} />`}
     <${LoadMore} paged=${paged} />
-    ${making && html`<${NewWebhook} onClose=${() => setMaking(false)} onMade=${kept} />`}
+    ${making && html`<${NewWebhook} onClose=${closed} onMade=${kept} />`}
     ${made && html`<${SecretDialog} title="The secret of the webhook" text=${made.secret} onClose=${() => setMade(null)}>
       <p>Give it to the receiver, which checks the signatures with it.</p>
     <//>`}

@@ -1,5 +1,7 @@
 import { api, newIdempotencyKey } from "../../lib/api.js";
+import { useUnsent } from "../../lib/drafts.js";
 import { useKeys } from "../../lib/keys.js";
+import { runPath } from "../../lib/live.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../lib/preact.js";
 import { setQuery } from "../../lib/router.js";
 import { Failure, Loading, PlainText, toast } from "../../parts/index.js";
@@ -10,10 +12,6 @@ import { newSession } from "./remembered.js";
 import { useSession } from "./use_session.js";
 
 const NEAR_END = 80;
-
-function pathOf(run, below = "") {
-  return `v1/runs/${encodeURIComponent(run.id)}${below}`;
-}
 
 // Keeps the end of the conversation in sight while it grows, unless the person reads what is above.
 function useFollow(frame) {
@@ -42,34 +40,41 @@ function useFollow(frame) {
 
 // A conversation with a task, in the session of the address or in one that the first message begins.
 export function Conversation({ task, session, onBegun }) {
-  const own = useRef(session);
+  const { draft, keep, drop } = useUnsent(`chat ${task.name} ${session ?? ""}`);
+  const own = useRef(session ?? draft.session ?? null);
   const { runs, error, loading, earlier, reload, put } = useSession(own.current);
-  const [text, setText] = useState("");
+  const [text, setText] = useState(draft.text ?? "");
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState(null);
   const [focused, setFocused] = useState(0); // a person asked for the field
   const [sent, setSent] = useState(0);
   const frame = useRef(null);
-  const last = useRef({});
-  const writtenFor = useRef(null); // the question that was open when the text was last changed, or null
+  const last = useRef(draft.last ?? {});
+  const writtenFor = useRef(draft.question ?? null); // the question that was open when the text was last changed, or null
   const toEnd = useFollow(frame);
+  const isShown = useRef(true);
+  useEffect(() => () => void (isShown.current = false), []);
 
   const current = runs.at(-1) ?? null;
   const open = runs.find((run) => !isEnded(run)) ?? null;
   const question = open?.waiting_for?.kind === "human" ? open.waiting_for : null;
   const asked = question?.question ?? null;
   const write = (value) => {
+    drop();
     setText(value);
     writtenFor.current = asked;
   };
 
-  // The field is free for what comes next while this is sent; what cannot be sent comes back, before it.
+  // The field is free for what comes next while this is sent; what cannot be sent comes back, before it, or when the
+  // conversation is opened again.
   const attempt = async (said, action) => {
     const question = writtenFor.current;
     const comeBack = () => {
+      if (!isShown.current) return void keep({ text: said, question, session: own.current, last: last.current });
       setText((next) => (next.trim() ? `${said}\n${next}` : said));
       writtenFor.current = question;
     };
+    drop();
     setBusy(true);
     setProblem(null);
     setText("");
@@ -78,6 +83,7 @@ export function Conversation({ task, session, onBegun }) {
     } catch (failed) {
       setProblem(failed);
       comeBack();
+      if (!isShown.current) toast(`Not sent: ${failed.detail ?? failed.message} It is kept as a draft in the chat.`, "bad");
     }
     setBusy(false);
     setSent((number) => number + 1);
@@ -95,20 +101,20 @@ export function Conversation({ task, session, onBegun }) {
       const run = await api.post("v1/runs", body, { idempotencyKey: keyFor(JSON.stringify(body)), params: { watch: true } });
       last.current = {};
       put(run);
-      // First the page has to know that this session is the conversation which it shows.
-      onBegun(own.current);
-      setQuery({ session: own.current });
+      // First the page has to know that this session is the conversation which it shows, if it still does.
+      onBegun(own.current, isShown.current);
+      if (isShown.current) setQuery({ session: own.current });
     });
   const answer = (said) =>
     attempt(said, async (comeBack) => {
       const body = { text: said, question: question.question };
       try {
-        put(await api.post(pathOf(open, "/messages"), body, { idempotencyKey: keyFor(JSON.stringify(body)) }));
+        put(await api.post(runPath(open.id, "/messages"), body, { idempotencyKey: keyFor(JSON.stringify(body)) }));
       } catch (failed) {
         if (failed.status !== 409) throw failed;
         toast(`Too late: ${failed.detail}`, "warning");
         comeBack();
-        put(await api.get(pathOf(open)));
+        put(await api.get(runPath(open.id)));
       }
       last.current = {};
     });
@@ -124,16 +130,16 @@ export function Conversation({ task, session, onBegun }) {
   };
   const stop = async () => {
     try {
-      put(await api.post(pathOf(open, "/cancel")));
+      put(await api.post(runPath(open.id, "/cancel")));
       toast("Stopping…");
     } catch (failed) {
-      if (failed.code === "already_ended") put(await api.get(pathOf(open)));
+      if (failed.code === "already_ended") put(await api.get(runPath(open.id)));
       else setProblem(failed);
     }
   };
   const retry = (run) => async () => {
     try {
-      put(await api.post(pathOf(run, "/retry"), {}));
+      put(await api.post(runPath(run.id, "/retry"), {}));
     } catch (failed) {
       toast(failed.detail, "bad");
     }

@@ -59,9 +59,9 @@ function End({ run, onAgain, onRetry }) {
 function Doing({ picture, run }) {
   if (run.status === "waiting" && run.waiting_for?.kind === "human") return null;
   const waiting = run.waiting_for;
-  if (waiting?.kind === "parked") return html`<p class="chat-note">${sentenceOf(waiting)} <a href=${link("inbox")}>Resolve it in the inbox.</a></p>`;
+  if (waiting?.kind === "parked") return html`<p class="chat-note"><${PlainText} text=${sentenceOf(waiting)} limit=${1000} inline /> <a href=${link("inbox")}>Resolve it in the inbox.</a></p>`;
   const isStuck = waiting && (!ORDINARY.has(waiting.kind) || waiting.workers === 0 || waiting.coordinators === 0);
-  if (isStuck) return html`<p class="chat-note"><span class="spinner" aria-hidden="true" />${sentenceOf(waiting)}</p>`;
+  if (isStuck) return html`<p class="chat-note"><span class="spinner" aria-hidden="true" /><${PlainText} text=${sentenceOf(waiting)} limit=${1000} inline /></p>`;
   if (picture.live?.text) return null;
   const name = picture.asked?.task?.split("/").at(-1);
   const what = { LLM: "asks its model", Agent: "uses its tools" }[picture.asked?.responder];

@@ -1,6 +1,7 @@
 import { api } from "../../lib/api.js";
 import { useData } from "../../lib/hooks.js";
 import { writeJson } from "../../lib/json.js";
+import { runPath } from "../../lib/live.js";
 import { html } from "../../lib/preact.js";
 import { link } from "../../lib/router.js";
 import { Money, PlainText, StatusBadge, Time } from "../../parts/index.js";
@@ -46,7 +47,7 @@ function Message({ task, responder, document }) {
 export function RunContext({ item }) {
   const { data, error } = useData(
     async ({ signal }) => {
-      const run = await api.get(`v1/runs/${encodeURIComponent(item.run)}`, {}, { signal });
+      const run = await api.get(runPath(item.run), {}, { signal });
       return { run, messages: await lastMessages(run, item, signal) };
     },
     [],

@@ -1,8 +1,8 @@
 import { api } from "../../lib/api.js";
+import { useDraft } from "../../lib/drafts.js";
 import { parseJson } from "../../lib/json.js";
 import { html, useState } from "../../lib/preact.js";
 import { Failure, Field, Icon, Json, PlainText, Time, confirm } from "../../parts/index.js";
-import { useDraft } from "./drafts.js";
 import { formKeys, useSending } from "./sending.js";
 
 const HAPPENED = { id: "happened", title: "It happened", hint: "Its handler has done its work, and is not called again." };
@@ -33,7 +33,7 @@ function Facts({ item }) {
 }
 
 function whatIsUnknown(item) {
-  if (!item.idempotency_key) return `Worker after worker was lost while ${item.agent} was to answer, so no one tries again before a person says so. Their logs may tell why.`;
+  if (!item.idempotency_key) return `Worker after worker was lost, or could not write the answer, while ${item.agent} was to answer, so no one tries again before a person says so. Their logs may tell why.`;
   return "No one knows whether this call happened. Look it up where the tool does its work, then say what became of it.";
 }
 

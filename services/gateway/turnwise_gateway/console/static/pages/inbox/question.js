@@ -1,13 +1,14 @@
 import { api } from "../../lib/api.js";
+import { useDraft } from "../../lib/drafts.js";
+import { runPath } from "../../lib/live.js";
 import { html } from "../../lib/preact.js";
 import { Failure, Field, Icon, PlainText } from "../../parts/index.js";
-import { useDraft } from "./drafts.js";
 import { formKeys, useSending } from "./sending.js";
 
 // A question to a human, and the form of its answer.
 export function Question({ item, onDone }) {
   const [draft, change] = useDraft(item.id);
-  const post = (body, idempotencyKey) => api.post(`v1/runs/${encodeURIComponent(item.run)}/messages`, { question: item.id, ...body }, { idempotencyKey });
+  const post = (body, idempotencyKey) => api.post(runPath(item.run, "/messages"), { question: item.id, ...body }, { idempotencyKey });
   const { send, busy, problem } = useSending(post, onDone);
   const text = draft.text ?? "";
   const submit = (event) => {

@@ -1,10 +1,10 @@
 import { api } from "../../lib/api.js";
 import { useData } from "../../lib/hooks.js";
 import { useListKeys } from "../../lib/list_keys.js";
+import { runPath } from "../../lib/live.js";
 import { html, useMemo, useState } from "../../lib/preact.js";
 import { go, link } from "../../lib/router.js";
 import { Empty, Failure, Field, Icon, Loading, Money, Page, PlainText, StatusBadge, Tokens, VirtualList } from "../../parts/index.js";
-import { runPath } from "./actions/use_action.js";
 import { Conversation } from "./conversation.js";
 import { comparable, compared } from "./difference.js";
 import { Entry } from "./entries.js";
@@ -31,9 +31,11 @@ function Pair({ pair, isFirst, active }) {
   </div>`;
 }
 
+const keyOf = (_, index) => index;
+
 function Pairs({ left, right }) {
   const { pairs, first } = useMemo(() => compared(left.entries, right.entries), [left, right]);
-  const [active, setActive] = useListKeys({ length: pairs.length, noun: "pair", onOpen: () => {} });
+  const [active, setActive] = useListKeys({ items: pairs, itemKey: keyOf, noun: "pair", onOpen: () => {} });
   const sentence = first === -1 ? `All ${pairs.length} messages and tasks are the same.` : first === 0 ? "They differ from the beginning." : `The first ${first} messages and tasks are the same.`;
   return html`
     <div class="run-toolbar">
@@ -41,7 +43,7 @@ function Pairs({ left, right }) {
       <span class="run-toolbar-end">${first > -1 && html`<button type="button" onClick=${() => (setActive(null), setTimeout(() => setActive(first)))}>Go to the first difference</button>`}</span>
     </div>
     ${pairs.length
-      ? html`<${VirtualList} class="pairs" label="Both transcripts" items=${pairs} itemKey=${(_, index) => index} estimate=${110} active=${active}
+      ? html`<${VirtualList} class="pairs" label="Both transcripts" items=${pairs} itemKey=${keyOf} estimate=${110} active=${active}
           render=${(pair, index) => html`<${Pair} pair=${pair} isFirst=${index === first} active=${index === active} />`} />`
       : html`<${Empty} title="Neither run has begun" hint="Their messages appear here once they have." />`}
   `;

@@ -80,6 +80,24 @@ export class Conversation {
     this.entries.splice(last + 1, 0, { key: `k${seq}`, kind: "mark", event: seq, at, node, type, data: data ?? {} });
   }
 
+  // The last event that said something, or began or ended a task. Who is asked since then the transcript does not say.
+  get lastSaid() {
+    return this.entries.findLast((entry) => entry.kind !== "mark")?.event ?? 0;
+  }
+
+  // Take in who is asked, of events that the transcript has seen.
+  recall(events) {
+    for (const event of events) this.#asking(event);
+  }
+
+  #asking({ type, seq, at, turn, ask, task, data }) {
+    if (type === "turn.asked" || type === "human.asked") {
+      this.asked = { ask, responder: data?.responder ?? (type === "human.asked" ? "User" : ""), task, turn, at, event: seq };
+      this.live = null;
+    } else if (type in ENDS) this.#answered();
+    else if (this.asked && (type === "ask.parked" || type === "ask.resolved")) this.asked = { ...this.asked, isParked: type === "ask.parked" };
+  }
+
   // Take in an event of the stream. Returns what is to be asked for anew: "transcript" if the past has changed, "run" if
   // the run's own state may have, or null.
   take(event) {
@@ -105,18 +123,13 @@ export class Conversation {
       this.#finish(top, data.status, at, seq);
     } else if (type === "usage.settled") {
       this.#settled(event, data);
-    } else if (type === "turn.asked" || type === "human.asked") {
-      this.asked = { ask: event.ask, responder: data.responder ?? (type === "human.asked" ? "User" : ""), task: event.task, turn, at, event: seq };
-      this.live = null;
     } else if (type in ENDS) {
       this.ended = ENDS[type];
-      this.#answered();
     } else if (MARKS.has(type)) {
       if (type === "run.forked") this.usage.clear();
-      if (type === "ask.parked" && this.asked) this.asked = { ...this.asked, isParked: true };
-      if (type === "ask.resolved" && this.asked) this.asked = { ...this.asked, isParked: false };
       this.#note(event);
     }
+    this.#asking(event);
     return QUIET.has(type) ? null : "run";
   }
 

@@ -2,11 +2,11 @@
 import { parseJson } from "../../lib/json.js";
 
 // Marks, and fields that describe the tool itself: not the arguments of a call.
-const INNER = new Set(["$tool", "$agent", "$text", "request", "purpose", "id"]);
+const INNER = new Set(["$tool", "$agent", "$text", "$fields", "request", "purpose", "id"]);
 const MOST_PARSED = 200_000;
 
 function meant(fields) {
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !INNER.has(name)));
+  return { ...Object.fromEntries(Object.entries(fields).filter(([name]) => !INNER.has(name))), ...fields.$fields };
 }
 
 // A text that is a JSON object or list and nothing else; undefined for any other.

@@ -1,11 +1,12 @@
 // The events of a run that there are, a page at a time; `lib/live.js` follows those that are still to come.
 import { api } from "../../lib/api.js";
+import { runPath } from "../../lib/live.js";
 
 const PAGE = 500;
 
 // A page as the API has it, oldest first: the newest events, or those after or before a number.
 export function eventPage(runId, { after, before, limit = PAGE, signal } = {}) {
-  return api.get(`v1/runs/${encodeURIComponent(runId)}/history`, { after, before, limit }, { signal });
+  return api.get(runPath(runId, "/history"), { after, before, limit }, { signal });
 }
 
 // The events after number `after`, up to `last` or those that there are now, a page at a time.

@@ -95,6 +95,8 @@ function useEvents(runId, seq) {
   return { ...state, retry: () => list.current.again(), addOlder: (limit) => list.current.addOlder(limit) };
 }
 
+const keyOf = (event) => event.seq;
+
 function matches(event, wanted) {
   return event.type.includes(wanted) || (event.task ?? "").toLowerCase().includes(wanted) || writeJson(event.data ?? "").toLowerCase().includes(wanted);
 }
@@ -135,7 +137,7 @@ export function Events({ run, seq }) {
     if (!next.delete(number)) next.add(number);
     setOpen(next);
   };
-  const [active] = useListKeys({ length: found.length, noun: "event", onOpen: (index) => toggle(found[index].seq) });
+  const [active] = useListKeys({ items: found, itemKey: keyOf, noun: "event", onOpen: (index) => toggle(found[index].seq) });
   const download = async () => {
     setSaving({ busy: true, problem: null });
     try {
@@ -152,7 +154,7 @@ export function Events({ run, seq }) {
       <span class="run-toolbar-end"><button type="button" disabled=${saving.busy} onClick=${download}><${Icon} name="download" size="14" />JSONL</button></span>
     </div>
     ${(problem ?? saving.problem) && html`<${Failure} problem=${problem ?? saving.problem} retry=${problem ? retry : download} compact />`}
-    ${found.length > 0 && html`<${VirtualList} class="event-list" label="Events" items=${found} itemKey=${(event) => event.seq} estimate=${32} active=${active} onEnd=${more}
+    ${found.length > 0 && html`<${VirtualList} class="event-list" label="Events" items=${found} itemKey=${keyOf} estimate=${32} active=${active} onEnd=${more}
       render=${(event, index) => html`<${Event} event=${event} isOpen=${open.has(event.seq)} active=${index === active} onToggle=${() => toggle(event.seq)} />`} />`}
     ${!found.length && (loading || isSearching ? html`<${Loading} />` : html`<${Empty} icon="search" title="No such event" hint="Search for a part of its type, such as turn.rejected, or of its data." />`)}
   </div>`;

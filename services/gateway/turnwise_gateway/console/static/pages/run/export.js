@@ -1,6 +1,7 @@
 // A run as files that the browser keeps.
 import { api, fetched } from "../../lib/api.js";
 import { writeJson } from "../../lib/json.js";
+import { runPath } from "../../lib/live.js";
 import { eventsSoFar } from "./event_reader.js";
 
 export function save(name, parts, type) {
@@ -15,10 +16,9 @@ export function save(name, parts, type) {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
-const path = (runId) => `v1/runs/${encodeURIComponent(runId)}`;
 
 export async function saveTranscript(runId) {
-  const found = await api.get(`${path(runId)}/transcript`, { rejected: true });
+  const found = await api.get(runPath(runId, "/transcript"), { rejected: true });
   save(`${runId}.transcript.json`, [writeJson(found, 2)], "application/json");
 }
 
@@ -30,6 +30,6 @@ export async function saveEvents(runId) {
 
 // Kept as a file, never opened here: a page of this origin could do what the reader may.
 export async function saveLog(runId) {
-  const response = await fetched("GET", `${path(runId)}/log`, { params: { download: true }, headers: { Accept: "text/html" } });
+  const response = await fetched("GET", runPath(runId, "/log"), { params: { download: true }, headers: { Accept: "text/html" } });
   save(`${runId}.html`, [await response.blob()], "text/html");
 }

@@ -1,9 +1,9 @@
 import { api } from "../../lib/api.js";
 import { untilAnswered } from "../../lib/attempts.js";
 import { count, duration } from "../../lib/format.js";
+import { runPath } from "../../lib/live.js";
 import { html, useEffect, useMemo, useState } from "../../lib/preact.js";
 import { Empty, Failure, Loading, Money, PlainText, VirtualList } from "../../parts/index.js";
-import { runPath } from "./actions/use_action.js";
 import { KINDS, costsOf, placed, ticks, whoOf } from "./timeline_rows.js";
 import { TimelineTable } from "./timeline_table.js";
 import { isEnded } from "./use_run.js";

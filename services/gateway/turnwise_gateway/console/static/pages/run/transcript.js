@@ -8,6 +8,7 @@ import { shown } from "./conversation.js";
 import { Entry } from "./entries.js";
 
 const ESTIMATE = 84;
+const keyOf = (entry) => entry.key;
 
 function MessageActions({ entry, onFork }) {
   const copy = async () => {
@@ -44,7 +45,7 @@ export function Transcript({ picture, node, rejected, isOver, isHeld, onFork, st
   // Of a run that has ended the beginning is read first.
   const [follow, setFollow] = useState(!picture.ended && !isOver);
   const frame = useRef(null);
-  const [active, setActive] = useListKeys({ length: rows.length, noun: "message", onOpen: (index) => rows[index]?.kind === "message" && onFork?.(rows[index]) });
+  const [active, setActive] = useListKeys({ items: rows, itemKey: keyOf, noun: "message", onOpen: (index) => rows[index]?.kind === "message" && onFork?.(rows[index]) });
   const scroller = () => frame.current?.querySelector(".virtual-list");
   const toEnd = () => {
     setFollow(true);
@@ -83,7 +84,7 @@ export function Transcript({ picture, node, rejected, isOver, isHeld, onFork, st
       </span>
     </div>
     ${rows.length
-      ? html`<${VirtualList} class="messages" label="Messages" items=${rows} itemKey=${(entry) => entry.key} estimate=${ESTIMATE} active=${active} follow=${follow}
+      ? html`<${VirtualList} class="messages" label="Messages" items=${rows} itemKey=${keyOf} estimate=${ESTIMATE} active=${active} follow=${follow}
           render=${(entry, index) => html`<${Entry} entry=${entry} active=${index === active} actions=${entry.document && html`<${MessageActions} entry=${entry} onFork=${onFork} />`} />`} />`
       : html`<${Empty} icon="clock" title="No message yet" hint="The run has not begun. Its messages appear here as they come." />`}
   </div>`;

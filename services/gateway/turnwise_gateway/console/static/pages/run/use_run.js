@@ -1,8 +1,9 @@
 import { api } from "../../lib/api.js";
 import { untilAnswered } from "../../lib/attempts.js";
-import { poll, watchRun } from "../../lib/live.js";
+import { poll, runPath, watchRun } from "../../lib/live.js";
 import { useCallback, useEffect, useRef, useState } from "../../lib/preact.js";
 import { Conversation } from "./conversation.js";
+import { eventsSoFar } from "./event_reader.js";
 
 const ENDED = new Set(["completed", "failed", "cancelled"]);
 // Events may come by the hundred; the run's own state is asked for at most this often.
@@ -19,6 +20,15 @@ function newer(before, found) {
   return before && before.id === found.id && before.last_event > found.last_event ? before : found;
 }
 
+// A run as it is now, and its conversation so far.
+async function read(runId, signal) {
+  const [run, transcript] = await Promise.all([api.get(runPath(runId), {}, { signal }), api.get(runPath(runId, "/transcript"), { rejected: true }, { signal })]);
+  const conversation = Conversation.of(transcript);
+  if (isEnded(run)) return { run, conversation };
+  for await (const events of eventsSoFar(runId, { after: conversation.lastSaid, last: conversation.seq, signal })) conversation.recall(events);
+  return { run, conversation };
+}
+
 // A run as it is now, and its conversation, followed while the page is shown: `{run, picture, error, stream, problem,
 // reload, changed}`. `stream` is `connecting`, `live`, `lost` or `ended`; `changed(run)` takes the answer of an action.
 export function useRun(runId) {
@@ -30,7 +40,7 @@ export function useRun(runId) {
   const latest = useRef(null);
   latest.current = run;
 
-  const path = `v1/runs/${encodeURIComponent(runId)}`;
+  const path = runPath(runId);
   const asked = useRef({ timer: null, at: 0 });
   const refresh = useCallback(async () => {
     try {
@@ -79,12 +89,11 @@ export function useRun(runId) {
     async function begin() {
       setStream({ state: "connecting", problem: null });
       try {
-        const ask = () => Promise.all([api.get(path, {}, { signal }), api.get(`${path}/transcript`, { rejected: true }, { signal })]);
-        const [found, transcript] = await untilAnswered(ask, { signal, onProblem: setError });
+        const found = await untilAnswered(() => read(runId, signal), { signal, onProblem: setError });
         if (stale) return;
-        conversation = Conversation.of(transcript);
+        conversation = found.conversation;
         setError(null);
-        setRun((before) => newer(before, found));
+        setRun((before) => newer(before, found.run));
         setPicture(conversation.picture());
         watch = watchRun(runId, { after: conversation.seq, onEvent, onState });
       } catch (failed) {

@@ -9,7 +9,7 @@ export function sentenceOf(waiting) {
   if (waiting.kind === "parked") {
     const what = waiting.tool ? `a call of the tool ${waiting.tool}` : "an answer";
     return waiting.reason === "attempts_exhausted"
-      ? `Worker after worker was lost at ${what} by ${waiting.agent}, so it is parked: a person has to say how to continue.`
+      ? `Worker after worker was lost, or could not write the outcome, at ${what} by ${waiting.agent}, so it is parked: a person has to say how to continue.`
       : `No one knows whether ${what} by ${waiting.agent} happened, so it is parked: a person has to say how to continue.`;
   }
   // Its times are for every reader; here they are in the zone of this one.

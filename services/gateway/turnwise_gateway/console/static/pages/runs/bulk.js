@@ -1,6 +1,7 @@
 // Cancelling and retrying: runs that were chosen one by one, or all that match the filters.
 import { api, newIdempotencyKey } from "../../lib/api.js";
 import { count } from "../../lib/format.js";
+import { runPath } from "../../lib/live.js";
 import { html } from "../../lib/preact.js";
 import { confirm, toast } from "../../parts/index.js";
 
@@ -33,7 +34,7 @@ async function each(action, runs) {
   const worker = async () => {
     for (let id = waiting.shift(); id; id = waiting.shift()) {
       try {
-        await api.post(`v1/runs/${encodeURIComponent(id)}/${action}`, undefined, { idempotencyKey: newIdempotencyKey() });
+        await api.post(runPath(id, `/${action}`), undefined, { idempotencyKey: newIdempotencyKey() });
         changed += 1;
       } catch (problem) {
         refused.push({ run: id, detail: problem.detail });

@@ -15,9 +15,22 @@ export function filtersIn(query) {
   return Object.fromEntries(NAMES.map((name) => [name, query.get(name)]).filter(([, value]) => value));
 }
 
-function moment(local) {
-  const at = new Date(local);
+// A time of the address; one without a zone is in that of the reader.
+function moment(text) {
+  const at = new Date(text);
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString();
+}
+
+// What is typed in the reader's zone, as the address has it; and back.
+function addressed(local) {
+  return moment(local)?.replace(/(:00)?\.000Z$/, "Z") ?? local;
+}
+
+function inZone(text) {
+  const at = new Date(text);
+  if (Number.isNaN(at.getTime())) return text;
+  const two = (number) => String(number).padStart(2, "0");
+  return `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}`;
 }
 
 // The filters as parameters of the API. Spans count back from `now`.
@@ -68,13 +81,34 @@ function Typed({ label, name, value }) {
   return html`<${TypedField} label=${label} hideLabel class=${value ? "set" : ""} placeholder=${label} maxlength="200" value=${value} onSet=${(text) => setQuery({ [name]: text })} />`;
 }
 
+// What was typed stays as it is: a field that is written to forgets which part of the time is being typed.
+function Moment({ label, value, onSet }) {
+  const [typed, setTyped] = useState("");
+  const set = (event) => {
+    setTyped(event.currentTarget.value);
+    onSet(addressed(event.currentTarget.value));
+  };
+  return html`<${Field} label=${label} hideLabel type="datetime-local" value=${addressed(typed) === value ? typed : inZone(value)} onChange=${set} />`;
+}
+
 function Span({ filters }) {
-  const { since, from, to } = filters;
+  const { since, from = "", to = "" } = filters;
   const [between, setBetween] = useState(Boolean(from || to));
+  const known = useRef({ from, to });
+  useEffect(() => {
+    // The address has changed by itself. A time that is being typed is none for a while, and its field stays.
+    if (from !== known.current.from || to !== known.current.to) setBetween(Boolean(from || to));
+    known.current = { from, to };
+  }, [from, to]);
   const shown = between ? "between" : (since ?? "");
+  const set = (changed) => {
+    known.current = { from, to, ...changed };
+    setQuery(changed);
+  };
   const choose = (event) => {
     const chosen = event.currentTarget.value;
     setBetween(chosen === "between");
+    known.current = { from: "", to: "" };
     setQuery({ since: chosen === "between" ? null : chosen, from: null, to: null });
   };
   const options = [["", "Any time"], ...Object.entries(SPANS).map(([id, [text]]) => [id, text]), ["between", "Between …"]];
@@ -82,10 +116,7 @@ function Span({ filters }) {
     <${Field} label="Created" hideLabel as="select" class=${shown ? "set" : ""} value=${shown} onChange=${choose}>
       ${options.map(([id, text]) => html`<option key=${id} value=${id}>${text}</option>`)}
     <//>
-    ${between &&
-    ["from", "to"].map(
-      (name) => html`<${Field} key=${name} label=${name === "from" ? "Created after" : "Created before"} hideLabel type="datetime-local" value=${filters[name] ?? ""} onChange=${(event) => setQuery({ [name]: event.currentTarget.value })} />`,
-    )}
+    ${between && html`<${Moment} label="Created after" value=${from} onSet=${(value) => set({ from: value })} /><${Moment} label="Created before" value=${to} onSet=${(value) => set({ to: value })} />`}
   `;
 }
 
@@ -108,7 +139,7 @@ export function Filters({ filters, operator = false }) {
       <${Choice} label="Task" name="task" any="Any task" value=${filters.task} options=${names.map((one) => [one, one])} />
       ${!outlines && html`<${Typed} label="Tag" name="tag" value=${filters.tag} /><${Typed} label="Session" name="session" value=${filters.session} /><${Typed} label="Batch" name="batch" value=${filters.batch} />`}
       ${operator && html`<${Typed} label="Tenant" name="tenant" value=${filters.tenant} />`}
-      <${Span} key=${filters.from || filters.to ? "between" : "span"} filters=${filters} />
+      <${Span} filters=${filters} />
       ${Object.keys(filters).length > 0 && html`<button type="button" class="link" onClick=${clear}>Clear all</button>`}
     </div>
   </search>`;

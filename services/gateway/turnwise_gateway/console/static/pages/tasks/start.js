@@ -1,9 +1,10 @@
 import { api, newIdempotencyKey } from "../../lib/api.js";
+import { useUnsent } from "../../lib/drafts.js";
 import { duration, money, tokens } from "../../lib/format.js";
 import { parseJson } from "../../lib/json.js";
-import { html, useRef, useState } from "../../lib/preact.js";
+import { html, useEffect, useRef, useState } from "../../lib/preact.js";
 import { go } from "../../lib/router.js";
-import { Failure, Field } from "../../parts/index.js";
+import { Failure, Field, toast } from "../../parts/index.js";
 
 const EMPTY = { message: "", session_id: "", tags: "", max_cost: "", max_tokens: "", turns: "", minutes: "", hours: "", on_limit: "", priority: "", version: "", metadata: "" };
 
@@ -66,14 +67,18 @@ function Options({ task, field, metadataError }) {
 
 // The form of a new run; it leads to the run's page.
 export function Start({ task }) {
-  const [form, setForm] = useState(EMPTY);
+  const { draft, keep, drop } = useUnsent(`start ${task.name}`);
+  const [form, setForm] = useState(draft.form ?? EMPTY);
   const [problem, setProblem] = useState(null);
   const [sending, setSending] = useState(false);
   // Of one text of the form: sent again after a lost answer, it makes one run.
-  const key = useRef(newIdempotencyKey());
+  const key = useRef(draft.key ?? newIdempotencyKey());
+  const isShown = useRef(true);
+  useEffect(() => () => void (isShown.current = false), []);
   const field = (name) => ({
     value: form[name],
     onInput: (event) => {
+      drop();
       key.current = newIdempotencyKey();
       setForm({ ...form, [name]: event.target.value });
     },
@@ -82,11 +87,17 @@ export function Start({ task }) {
   const submit = async (event) => {
     event.preventDefault();
     if (metadataError || sending) return;
+    drop();
     setSending(true);
     try {
       const run = await api.post("v1/runs", bodyOf(task, form), { idempotencyKey: key.current });
-      go("runs", [run.id]);
+      if (isShown.current) go("runs", [run.id]);
+      else toast("The run is started.", "good");
     } catch (error) {
+      if (!isShown.current) {
+        keep({ form, key: key.current });
+        toast(`Not started: ${error.detail ?? error.message} It is kept as a draft at the task.`, "bad");
+      }
       setProblem(error);
       setSending(false);
     }

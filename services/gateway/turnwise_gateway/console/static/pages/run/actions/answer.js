@@ -1,6 +1,6 @@
+import { runPath } from "../../../lib/live.js";
 import { html, useState } from "../../../lib/preact.js";
-import { Failure, Field, toast } from "../../../parts/index.js";
-import { runPath, useAction } from "./use_action.js";
+import { Failure, Field, toast, useAction } from "../../../parts/index.js";
 
 // The answer to the question that the run waits with.
 export function Answer({ run, onChanged }) {

@@ -1,7 +1,7 @@
+import { runPath } from "../../../lib/live.js";
 import { html } from "../../../lib/preact.js";
-import { toast } from "../../../parts/index.js";
+import { toast, useAction } from "../../../parts/index.js";
 import { ActionDialog } from "./action_dialog.js";
-import { runPath, useAction } from "./use_action.js";
 
 export function Cancel({ run, onChanged, onClose }) {
   const { busy, problem, send } = useAction();

@@ -1,11 +1,11 @@
+import { runPath } from "../../../lib/live.js";
 import { html, useEffect, useState } from "../../../lib/preact.js";
 import { go } from "../../../lib/router.js";
-import { Field, toast } from "../../../parts/index.js";
+import { Field, toast, useAction } from "../../../parts/index.js";
 import { eventsSoFar } from "../event_reader.js";
 import { ActionDialog } from "./action_dialog.js";
 import { LimitFields, limitsOf } from "./limit_fields.js";
 import { placesOf, whereAsked } from "./fork_places.js";
-import { runPath, useAction } from "./use_action.js";
 
 // The event with which the message's author was asked: shortly before the message itself.
 async function askedAt(run, entry, signal) {
@@ -26,7 +26,7 @@ export function Fork({ run, entry, prefer = "edit", onClose }) {
   const [model, setModel] = useState("");
   const [session, setSession] = useState("");
   const [typed, setTyped] = useState({});
-  const { busy, problem, send } = useAction();
+  const { busy, problem, send, isShown } = useAction();
 
   useEffect(() => {
     const aborting = new AbortController();
@@ -44,6 +44,7 @@ export function Fork({ run, entry, prefer = "edit", onClose }) {
     const made = await send("post", runPath(run.id, "/fork"), body);
     if (!made) return;
     toast("The fork is made.", "good");
+    if (!isShown()) return;
     onClose();
     go("runs", [made.id]);
   };

@@ -2,8 +2,7 @@ import { everyItem } from "../../../lib/api.js";
 import { useData } from "../../../lib/hooks.js";
 import { parseJson } from "../../../lib/json.js";
 import { html, useState } from "../../../lib/preact.js";
-import { Failure, Field, Json, PlainText, Time, confirm, toast } from "../../../parts/index.js";
-import { useAction } from "./use_action.js";
+import { Failure, Field, Json, PlainText, Time, confirm, toast, useAction } from "../../../parts/index.js";
 
 // Items of the inbox that are looked through for the call.
 const MOST = 10_000;

@@ -1,8 +1,8 @@
+import { runPath } from "../../../lib/live.js";
 import { html, useState } from "../../../lib/preact.js";
-import { toast } from "../../../parts/index.js";
+import { toast, useAction } from "../../../parts/index.js";
 import { ActionDialog } from "./action_dialog.js";
 import { LimitFields, limitsOf } from "./limit_fields.js";
-import { runPath, useAction } from "./use_action.js";
 
 export function Retry({ run, onChanged, onClose }) {
   const [typed, setTyped] = useState({});

@@ -1,5 +1,6 @@
-// What a person has begun to write, by item: kept while the console is open, and nowhere else.
-import { useState } from "../../lib/preact.js";
+// What a person has begun to write, by item or form: kept while the console is open, and nowhere else.
+import { useOwner } from "./caller.js";
+import { useState } from "./preact.js";
 
 const drafts = new Map();
 let owner = null;
@@ -31,4 +32,14 @@ export function useDraft(id) {
     again((number) => number + 1);
   };
   return [draftOf(id), change];
+}
+
+// The draft of a form that could not be sent after its page was left: `{draft, keep(fields), drop()}`. The next such form
+// begins with it. `drop()` leaves what was kept since, which this form does not show.
+export function useUnsent(id) {
+  ownDrafts(useOwner());
+  const [first] = useState(() => ({ id, draft: draftOf(id) }));
+  const keep = (fields) => drafts.set(first.id, fields);
+  const drop = () => drafts.get(first.id) === first.draft && drafts.delete(first.id);
+  return { draft: first.draft, keep, drop };
 }
