@@ -43,12 +43,17 @@ def read_env_file(name: str = ENV_FILE) -> EnvFile:
         with path.open(encoding="utf-8") as stream:
             bindings = list(parse_stream(stream))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(
-            f"{path.resolve()} cannot be read ({error}); expected a text in UTF-8 that this user may read"
-        ) from error
+        raise unreadable(path, error, "a text in UTF-8") from error
     return EnvFile(
         names=tuple(variable for binding in bindings if (variable := _name(binding))),
         faults=tuple(_faults(bindings, path.resolve())),
+    )
+
+
+def unreadable(path: Path, error: Exception, expected: str) -> ConfigurationError:
+    """Return the error to raise for a file or a directory of settings that cannot be read."""
+    return ConfigurationError(
+        f"{path.absolute()} cannot be read ({error}); expected {expected} that this user may read"
     )
 
 

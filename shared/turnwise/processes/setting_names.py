@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
 PREFIX = "TURNWISE_"
 
@@ -42,14 +41,13 @@ def known_names(fields: Iterable[str]) -> frozenset[str]:
 
 
 def faults_in_names(
-    fields: Iterable[str], environment: Mapping[str, str], file: Iterable[str], secrets: Path | None
+    fields: Iterable[str], environment: Mapping[str, str], others: Mapping[str, Iterable[str]]
 ) -> Iterator[str]:
-    """A sentence for each unknown name in the environment, in the `.env` file and in the directory of secrets."""
+    """A sentence for each unknown name in the environment and in `others`, which has names by where they are."""
     known = known_names(fields)
     yield from _unknown(_without_service_links(environment), known, "")
-    yield from _unknown(file, known, " (in .env)")
-    if secrets is not None:
-        yield from _unknown((path.name for path in secrets.iterdir()), known, f" (a file in {secrets})")
+    for where, names in others.items():
+        yield from _unknown(names, known, f" ({where})")
 
 
 def _unknown(names: Iterable[str], known: frozenset[str], where: str) -> Iterator[str]:

@@ -33,14 +33,14 @@ _BEGINNINGS = (
 def decoded(value: object, field: FieldInfo) -> object:
     """Return the value of a field, with a text read as JSON if the field is a list or a dictionary.
 
-    Raises `ValueError`, whose text is what was expected, for one that is not JSON.
+    Raises `ValueError`, which says what was expected, for one that is not JSON.
     """
     if not isinstance(value, str) or not takes_json(field):
         return value
     try:
         return json.loads(value)
     except ValueError as error:
-        raise ValueError(_json_expected(field)) from error
+        raise ValueError(f"expected {_json_expected(field)}") from error
 
 
 def takes_json(field: FieldInfo) -> bool:
@@ -72,6 +72,8 @@ def _found(fault: ErrorDetails, field: FieldInfo, path: list[int | str]) -> str:
 
 
 def _expected(text: str, field: FieldInfo, path: list[int | str]) -> str:
+    if text.startswith("expected "):  # of a validator of ours
+        return text
     if takes_json(field) and not path:
         return f"expected {_json_expected(field)}"
     for beginning, instead in _BEGINNINGS:

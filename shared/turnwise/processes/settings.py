@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -11,7 +10,6 @@ from typing import Literal
 from pydantic import (
     Field,
     IPvAnyNetwork,
-    PositiveFloat,
     SecretStr,
     ValidationError,
     ValidationInfo,
@@ -20,10 +18,24 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from turnwise.base.bearer_token import bearer_token
+from turnwise.base.loopback import is_loopback
 from turnwise.errors import ConfigurationError
 from turnwise.observability.redaction import hide
 from turnwise.processes.env_file import ENV_FILE, read_env_file
+from turnwise.processes.secret_files import read_secret_names
 from turnwise.processes.setting_names import PREFIX, faults_in_names
+from turnwise.processes.setting_types import (
+    Count,
+    Proxies,
+    QueueWord,
+    Seconds,
+    Tokens,
+    Trimmed,
+    TrimmedSecret,
+    Usd,
+    Weight,
+)
 from turnwise.processes.setting_values import decoded, faults_in_values
 from turnwise.record.tenants.tenant import DEFAULT_TENANT, TENANT_ID
 
@@ -35,9 +47,6 @@ OidcAlgorithm = Literal[
 
 def _usual_algorithms() -> list[OidcAlgorithm]:
     return ["RS256", "ES256"]
-
-
-_LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
 class ServiceSettings(BaseSettings):
@@ -60,8 +69,8 @@ class ServiceSettings(BaseSettings):
     )
 
     app: str | None = Field(None, description="Application module and object, `package.module:app`.")
-    database_url: str = Field("sqlite:///turnwise.db", description="sqlite:///FILE or postgresql://...")
-    database_connections: int = Field(
+    database_url: Trimmed = Field("sqlite:///turnwise.db", description="sqlite:///FILE or postgresql://...")
+    database_connections: Count = Field(
         20, gt=0, description="Most connections of one process to PostgreSQL, beside one for its heartbeat."
     )
     broker_url: SecretStr | None = Field(None, description="amqp://... or redis://...; none: in-process.")
@@ -91,7 +100,7 @@ class ServiceSettings(BaseSettings):
     auth: Literal["none", "token", "keys"] = Field(
         "none", description="none: only on loopback; token: one bearer token; keys: API keys, and OIDC where it is set."
     )
-    auth_token: SecretStr | None = Field(None, description="The bearer token for TURNWISE_AUTH=token.")
+    auth_token: TrimmedSecret | None = Field(None, description="The bearer token for TURNWISE_AUTH=token.")
     oidc_issuer: str | None = Field(
         None, pattern=r"^https?://", description="Whose bearer tokens are accepted beside keys; none: no one's."
     )
@@ -111,7 +120,7 @@ class ServiceSettings(BaseSettings):
     rate_storage_url: SecretStr | None = Field(
         None, description="redis://... that gateways count requests in; none: each process counts by itself."
     )
-    trusted_proxies: list[str] = Field(
+    trusted_proxies: Proxies = Field(
         default_factory=list,
         examples=[["10.0.0.0/8"]],
         description='Who may say for whom they ask: ["10.0.0.0/8"], by X-Forwarded-For.',
@@ -122,18 +131,18 @@ class ServiceSettings(BaseSettings):
     log_format: Literal["auto", "console", "json"] = Field("auto", description="auto: console on a terminal.")
     log_level: str = "INFO"
 
-    max_body_bytes: int = Field(1_000_000, gt=0, description="Largest request body the gateway takes.")
-    run_deadline: float | None = Field(None, gt=0, description="Deadline of a run that names none.")
-    max_cost: Decimal | None = Field(None, ge=0, description="USD; limit of a run that names none.")
-    max_tokens: int | None = Field(None, ge=0, description="Token limit of a run that names none.")
-    session_max_cost: Decimal | None = Field(None, ge=0, description="USD; limit of all runs of a session together.")
-    session_max_tokens: int | None = Field(None, ge=0, description="The same in tokens.")
-    tenant_day_max_cost: Decimal | None = Field(None, ge=0, description="USD; limit of a tenant per day (UTC).")
-    tenant_day_max_tokens: int | None = Field(None, ge=0, description="The same in tokens.")
-    tenant_month_max_cost: Decimal | None = Field(None, ge=0, description="USD; limit of a tenant per month (UTC).")
-    tenant_month_max_tokens: int | None = Field(None, ge=0, description="The same in tokens.")
-    tenant_requests_per_minute: int | None = Field(None, ge=0, description="HTTP requests of a tenant.")
-    tenant_max_unfinished_runs: int | None = Field(None, ge=0, description="Runs of a tenant at a time.")
+    max_body_bytes: Count = Field(1_000_000, gt=0, description="Largest request body the gateway takes.")
+    run_deadline: Seconds | None = Field(None, gt=0, description="Deadline of a run that names none.")
+    max_cost: Usd | None = Field(None, ge=0, description="USD; limit of a run that names none.")
+    max_tokens: Tokens | None = Field(None, ge=0, description="Token limit of a run that names none.")
+    session_max_cost: Usd | None = Field(None, ge=0, description="USD; limit of all runs of a session together.")
+    session_max_tokens: Tokens | None = Field(None, ge=0, description="The same in tokens.")
+    tenant_day_max_cost: Usd | None = Field(None, ge=0, description="USD; limit of a tenant per day (UTC).")
+    tenant_day_max_tokens: Tokens | None = Field(None, ge=0, description="The same in tokens.")
+    tenant_month_max_cost: Usd | None = Field(None, ge=0, description="USD; limit of a tenant per month (UTC).")
+    tenant_month_max_tokens: Tokens | None = Field(None, ge=0, description="The same in tokens.")
+    tenant_requests_per_minute: Count | None = Field(None, ge=0, description="HTTP requests of a tenant.")
+    tenant_max_unfinished_runs: Count | None = Field(None, ge=0, description="Runs of a tenant at a time.")
     on_limit: Literal["end", "wait"] = Field(
         "end", description="What a run does at a limit of cost or tokens, unless it says so itself."
     )
@@ -141,50 +150,50 @@ class ServiceSettings(BaseSettings):
         "wait",
         description="What a run does while a provider does not answer, unless the policy of its agent says otherwise.",
     )
-    max_turns: int = Field(1_000, gt=0, description="Turns after which any task of a run ends with MAX_TURNS.")
+    max_turns: Count = Field(1_000, gt=0, description="Turns after which any task of a run ends with MAX_TURNS.")
 
-    lease_seconds: float = Field(5.0, gt=0)
-    beat_seconds: float = Field(1.5, gt=0)
-    sweep_seconds: float = Field(1.0, gt=0)
-    deaf_seconds: float = Field(
+    lease_seconds: Seconds = Field(5.0, gt=0)
+    beat_seconds: Seconds = Field(1.5, gt=0)
+    sweep_seconds: Seconds = Field(1.0, gt=0)
+    deaf_seconds: Seconds = Field(
         5.0, gt=0, description="Silence of the broker, or wait of an ask, after which a process looks for work itself."
     )
     provider_batches: bool = Field(
         True, description="Collect the calls of tasks that can wait for batches of their providers, at half the price."
     )
     provider_batch_size: int = Field(1_000, gt=0, le=50_000, description="Calls in one batch at most.")
-    provider_batch_seconds: float = Field(
+    provider_batch_seconds: Seconds = Field(
         60.0, gt=0, description="Age of the oldest call that is collected when a smaller batch is submitted."
     )
-    provider_batch_poll_seconds: float = Field(
+    provider_batch_poll_seconds: Seconds = Field(
         60.0, gt=0, description="Time to the first look at a batch; it doubles with each, up to ten times that."
     )
-    provider_batch_tries: int = Field(
+    provider_batch_tries: Count = Field(
         2, gt=0, description="Batches that may fail to answer a call; then its model is called directly."
     )
-    drain_seconds: float = Field(
+    drain_seconds: Seconds = Field(
         540.0,
         ge=0,
         description="Time for calls in flight when a worker is told to end; then they are cancelled and released.",
     )
-    max_attempts: int = Field(5, gt=0, description="Claims of one ask after which it is parked.")
-    concurrency: int = Field(16, gt=0, description="Responder threads of the embedded server.")
-    retention: float | None = Field(
+    max_attempts: Count = Field(5, gt=0, description="Claims of one ask after which it is parked.")
+    concurrency: Count = Field(16, gt=0, description="Responder threads of the embedded server.")
+    retention: Seconds | None = Field(
         None, ge=0, description="Seconds after its end when coordinators delete a run; none: runs are kept."
     )
     retention_statuses: list[Literal["completed", "failed", "cancelled"]] = Field(
         ["completed", "failed", "cancelled"], examples=[["completed"]], description="Which runs that is for."
     )
-    batch_expiry: float = Field(
+    batch_expiry: Seconds = Field(
         604_800.0, ge=0, description="Seconds without new items after which an open batch is closed; 0: never."
     )
-    audit_retention: float | None = Field(
+    audit_retention: Seconds | None = Field(
         None, ge=0, description="Seconds after which coordinators delete a row of the audit log; none: rows are kept."
     )
     sample_seconds: int = Field(
         10, ge=0, le=600, description="Seconds between two samples for /v1/series, by coordinators; 0: none are taken."
     )
-    sample_retention: float = Field(604_800.0, gt=0, description="Seconds for which samples are kept.")
+    sample_retention: Seconds = Field(604_800.0, gt=0, description="Seconds for which samples are kept.")
     webhook_allowed_networks: list[IPvAnyNetwork] = Field(
         default_factory=list,
         examples=[["10.1.0.0/16"]],
@@ -192,11 +201,16 @@ class ServiceSettings(BaseSettings):
     )
     webhook_allow_http: bool = Field(False, description="Let webhooks have URLs with http; none of them is encrypted.")
     webhook_timeout: float = Field(10.0, gt=0, le=300, description="Seconds that a receiver has to answer.")
-    webhook_concurrency: int = Field(16, gt=0, le=500, description="Webhooks that a coordinator sends at a time.")
-    webhook_retry_seconds: float = Field(
+    webhook_concurrency: int = Field(
+        16,
+        gt=0,
+        le=500,
+        description="Webhooks that a coordinator sends at a time, half of them for one tenant at most.",
+    )
+    webhook_retry_seconds: Seconds = Field(
         86_400.0, ge=0, description="Seconds for which a webhook is tried before it is parked."
     )
-    webhook_retention: float = Field(
+    webhook_retention: Seconds = Field(
         604_800.0, gt=0, description="Seconds for which webhooks are kept after they were delivered or parked."
     )
     version_policy: Literal["adopt", "pinned"] = Field(
@@ -210,23 +224,23 @@ class ServiceSettings(BaseSettings):
         "it carries the run on if it serves the next queue, and the gateway makes the first move of a run that it "
         "accepts; coordinator: a coordinator, which is woken for it.",
     )
-    slice_seconds: float = Field(
+    slice_seconds: Seconds = Field(
         2.0, gt=0, description="Time for which a worker carries a run on while others wait in its queues."
     )
     sqlite_synchronous: Literal["NORMAL", "FULL"] = Field(
         "NORMAL", description="NORMAL survives a kill, FULL a power cut as well."
     )
-    llm_queues: dict[str, str] = Field(
+    llm_queues: dict[str, QueueWord] = Field(
         default_factory=dict,
         examples=[{"agent": "name"}],
         description='Agents with an LLM queue of their own, {"agent": "name"} for llm-name.',
     )
-    agent_queues: dict[str, str] = Field(
+    agent_queues: dict[str, QueueWord] = Field(
         default_factory=dict,
         examples=[{"agent": "name"}],
         description="The same for tool handlers: agent-name.",
     )
-    tenant_weights: dict[str, PositiveFloat] = Field(
+    tenant_weights: dict[str, Weight] = Field(
         default_factory=dict,
         examples=[{"tenant": 2}],
         description='Shares of tenants that wait in one queue, {"tenant": 2}; 1 for those that are not named.',
@@ -241,19 +255,16 @@ class ServiceSettings(BaseSettings):
     def _check(self) -> ServiceSettings:
         try:
             _ = self.bind_address, self.metrics_address
+            if self.auth == "token" and self.auth_token is not None:
+                bearer_token(self.auth_token.get_secret_value(), "TURNWISE_AUTH_TOKEN")
         except ConfigurationError as error:  # told with the other faults, which a foreign error would hide
             raise ValueError(str(error)) from error
         if self.auth == "token" and not (self.auth_token and self.auth_token.get_secret_value()):
             raise ValueError("TURNWISE_AUTH=token needs TURNWISE_AUTH_TOKEN; set it to a long random string")
-        if self.auth == "none" and not self.bind.startswith(_LOOPBACK):
+        if self.auth == "none" and not is_loopback(self.bind_address[0]):
             raise ValueError(
                 f"TURNWISE_AUTH=none is only for loopback, but TURNWISE_BIND is {self.bind}; "
                 "set TURNWISE_AUTH=keys, or TURNWISE_AUTH=token and TURNWISE_AUTH_TOKEN"
-            )
-        if self.oidc_issuer is not None and (self.auth != "keys" or self.oidc_audience is None):
-            raise ValueError(
-                "TURNWISE_OIDC_ISSUER needs TURNWISE_AUTH=keys, and TURNWISE_OIDC_AUDIENCE: without that, a token that "
-                "the issuer made for any other program would be let in"
             )
         if self.lease_seconds < 3 * self.beat_seconds:
             raise ValueError(
@@ -261,6 +272,17 @@ class ServiceSettings(BaseSettings):
                 f"TURNWISE_BEAT_SECONDS ({self.beat_seconds}), or a late beat loses the lease"
             )
         return self
+
+    def check_issuer(self) -> None:
+        """Raise `ConfigurationError` for an issuer that a server cannot use.
+
+        Only processes that serve HTTP call it: the chart and the compose file give TURNWISE_AUTH to no other.
+        """
+        if self.oidc_issuer is not None and (self.auth != "keys" or self.oidc_audience is None):
+            raise ConfigurationError(
+                "TURNWISE_OIDC_ISSUER needs TURNWISE_AUTH=keys, and TURNWISE_OIDC_AUDIENCE: without that, a token that "
+                "the issuer made for any other program would be let in"
+            )
 
     @property
     def pinned(self) -> bool:
@@ -299,12 +321,12 @@ def _hide_secrets(settings: ServiceSettings) -> None:
 def load_settings(**overrides: object) -> ServiceSettings:
     """Read the settings; `overrides` win over the environment. Raises `ConfigurationError` with every fault."""
     secrets = os.environ.get("TURNWISE_SECRETS_DIR")
-    if secrets and not Path(secrets).is_dir():
-        raise ConfigurationError(f"TURNWISE_SECRETS_DIR is {secrets!r}, which is not a directory")
     given = {name: value for name, value in overrides.items() if value is not None}
     file = read_env_file()
-    folder = Path(secrets) if secrets else None
-    faults = [*file.faults, *faults_in_names(ServiceSettings.model_fields, os.environ, file.names, folder)]
+    names = {"in .env": file.names}
+    if secrets:
+        names[f"a file in {secrets}"] = read_secret_names(secrets)
+    faults = [*file.faults, *faults_in_names(ServiceSettings.model_fields, os.environ, names)]
     if file.faults:  # values that such a file does not give would be reported as faults of others
         raise ConfigurationError("; ".join(faults))
     try:

@@ -16,7 +16,7 @@ from tests.support.docker_engine import REFUSED, DockerEngine
 from tests.support.monitoring import promtool
 from tests.support.services import require
 
-from turnwise.processes.settings import ServiceSettings
+from turnwise.processes.settings import ServiceSettings, load_settings
 
 ROOT = Path(__file__).parents[3]
 FILE = ROOT / "docker-compose.yml"
@@ -121,6 +121,25 @@ def configured(tmp_path: Path, **variables: str) -> dict[str, dict[str, Any]]:
     )
     services: dict[str, dict[str, Any]] = yaml.safe_load(done.stdout)["services"]
     return services
+
+
+def test_every_process_takes_the_settings_of_the_file_also_those_that_only_the_gateway_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings.env"
+    file.write_text("TURNWISE_OIDC_ISSUER=https://login.example.com/realms/main\nTURNWISE_OIDC_AUDIENCE=turnwise\n")
+    services = configured(tmp_path, TURNWISE_AUTH="keys", TURNWISE_ENV_FILE=str(file))
+    monkeypatch.chdir(tmp_path)
+
+    for name in PROCESSES:
+        with monkeypatch.context() as patch:
+            for variable, value in services[name]["environment"].items():
+                patch.setenv(variable, str(value))
+            patch.delenv("TURNWISE_SECRETS_DIR")  # the folder is there in the container only
+            settings = load_settings()
+        assert settings.oidc_audience == "turnwise"
+        if name == "gateway":
+            settings.check_issuer()
 
 
 @pytest.mark.parametrize("drain", [ServiceSettings().drain_seconds, 1800.0, 0.5])

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from prometheus_client import CollectorRegistry
 
+from turnwise.errors import UnwritableError
 from turnwise.processes.metrics import scraped
 from turnwise.processes.metrics.scraped import MetricsPage, ScrapedGauges
 
@@ -57,6 +58,16 @@ def test_scrapes_that_come_together_share_a_reading(source: Source, scrape: Scra
         found = [one.result() for one in under_way]
 
     assert found == [1.0] * 4
+
+
+def test_a_database_that_refuses_takes_its_own_gauges_alone_from_a_scrape(
+    source: Source, scrape: Scrape, caplog: pytest.LogCaptureFixture
+) -> None:
+    source.gate.set()
+    source.error = UnwritableError("it cannot keep this")
+
+    assert scrape() is None
+    assert [getattr(record, "action", None) for record in caplog.records] == ["gauges_left_out"]
 
 
 def test_an_error_that_no_database_is_to_blame_for_is_raised_and_the_next_scrape_reads_again(

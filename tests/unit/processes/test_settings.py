@@ -8,8 +8,10 @@ import re
 import traceback
 from decimal import Decimal
 from pathlib import Path
+from typing import Annotated, get_args, get_origin
 
 import pytest
+from pydantic.fields import FieldInfo
 
 from turnwise.errors import ConfigurationError
 from turnwise.processes.setting_names import REPLACED, known_names
@@ -17,6 +19,17 @@ from turnwise.processes.setting_values import takes_json
 from turnwise.processes.settings import ServiceSettings, load_settings, parse_address
 
 ROOT = Path(__file__).parents[3]
+
+
+def is_number(field: FieldInfo) -> bool:
+    """Return whether the setting is a number, or a number or nothing."""
+    types = {field.annotation, *map(bare, get_args(field.annotation))}
+    return bool({int, float, Decimal} & types) and not takes_json(field)
+
+
+def bare(annotation: object) -> object:
+    """The type without its bounds."""
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +64,43 @@ def test_a_secret_may_be_a_file_and_is_never_shown(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("TURNWISE_SECRETS_DIR", str(secrets))
     found = load_settings(auth="token")
     assert found.auth_token is not None
-    assert found.auth_token.get_secret_value().strip() == "opensesame"
+    assert found.auth_token.get_secret_value() == "opensesame"
     assert "opensesame" not in repr(found)
+
+
+@pytest.mark.parametrize("around", ["{}\n", "{}\r\n", " {} ", "\t{}"])
+def test_blanks_around_a_token_and_an_address_of_a_database_are_no_part_of_them(
+    around: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TURNWISE_AUTH", "token")
+    monkeypatch.setenv("TURNWISE_AUTH_TOKEN", around.format("open sesame"))
+    monkeypatch.setenv("TURNWISE_DATABASE_URL", around.format("sqlite:///my runs.db"))
+
+    found = load_settings()
+
+    assert found.auth_token is not None
+    assert found.auth_token.get_secret_value() == "open sesame"
+    assert found.database_url == "sqlite:///my runs.db"
+
+
+@pytest.mark.parametrize("token", ["sésame", "open\nsesame", "open\tsesame", "\x1b[A", "“sesame”"])
+def test_a_token_that_no_request_can_have_is_refused_and_not_told(token: str) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"^TURNWISE_AUTH_TOKEN has a character that no HTTP header takes"
+    ) as refused:
+        load_settings(auth="token", auth_token=token)
+
+    assert token not in str(refused.value)
+
+
+@pytest.mark.parametrize("token", ["", " ", "\n"])
+def test_a_blank_token_is_none(token: str) -> None:
+    with pytest.raises(ConfigurationError, match="TURNWISE_AUTH=token needs TURNWISE_AUTH_TOKEN"):
+        load_settings(auth="token", auth_token=token)
+
+
+def test_a_token_that_no_one_is_asked_for_may_have_any_character() -> None:
+    assert load_settings(auth="none", auth_token="sésame").auth == "none"
 
 
 def test_a_secrets_directory_that_does_not_exist_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,13 +109,27 @@ def test_a_secrets_directory_that_does_not_exist_is_refused(monkeypatch: pytest.
         load_settings()
 
 
+def test_a_secret_that_is_no_text_is_told_by_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "TURNWISE_AUTH_TOKEN").write_bytes(b"winter\xff\xfe")
+    (tmp_path / "broker.pem").write_bytes(b"\xff\xfe")  # no setting
+    monkeypatch.setenv("TURNWISE_SECRETS_DIR", str(tmp_path))
+
+    with pytest.raises(
+        ConfigurationError, match=r"/TURNWISE_AUTH_TOKEN cannot be read \(.*\); expected a text"
+    ) as told:
+        load_settings()
+
+    assert "winter" not in str(told.value)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
         ("AUTH", "token", "TURNWISE_AUTH=token needs TURNWISE_AUTH_TOKEN; set it to a long random string"),
         ("AUTH", "maybe", "TURNWISE_AUTH is 'maybe'; expected 'none', 'token' or 'keys'"),
-        ("OIDC_ISSUER", "https://issuer.example", "TURNWISE_OIDC_ISSUER needs TURNWISE_AUTH=keys, and .*AUDIENCE"),
         ("OIDC_ALGORITHMS", '["HS256"]', "TURNWISE_OIDC_ALGORITHMS has the item 'HS256'; expected 'RS256'"),
+        ("BIND", "127.example.com:80", "TURNWISE_AUTH=none is only for loopback"),
+        ("BIND", "localhost.example.com:80", "TURNWISE_AUTH=none is only for loopback"),
         ("BIND", "0.0.0.0:80", r"TURNWISE_AUTH=none is only for loopback, but TURNWISE_BIND is 0\.0\.0\.0:80"),
         ("OIDC_ISSUER", "x", r"TURNWISE_OIDC_ISSUER is 'x'; expected a text that matches '\^https"),
         ("OIDC_AUDIENCE", "", "TURNWISE_OIDC_AUDIENCE is ''; expected a text with at least 1 character$"),
@@ -82,6 +144,35 @@ def test_a_secrets_directory_that_does_not_exist_is_refused(monkeypatch: pytest.
         ("RETENTION_STATUSES", '["done"]', "TURNWISE_RETENTION_STATUSES has the item 'done'; expected 'completed', "),
         ("WEBHOOK_ALLOWED_NETWORKS", '["x"]', "WEBHOOK_ALLOWED_NETWORKS has the item 'x'; expected a valid IPv4 or"),
         ("TENANT_WEIGHTS", '{"a": 0}', "TURNWISE_TENANT_WEIGHTS has 0 for 'a'; expected a number greater than 0$"),
+        (
+            "TENANT_WEIGHTS",
+            '{"a": Infinity}',
+            "TENANT_WEIGHTS has inf for 'a'; expected a number less than or equal to",
+        ),
+        ("TRUSTED_PROXIES", '["10.0.0.1/8"]', r"PROXIES has the item '10\.0\.0\.1/8'; expected .*has host bits set\)"),
+        ("TRUSTED_PROXIES", '["10.0.0.0/33"]', r"PROXIES has the item '10\.0\.0\.0/33'; expected an address or a netw"),
+        ("TRUSTED_PROXIES", '["proxy.internal"]', r"PROXIES has the item 'proxy\.internal'; expected an address or a"),
+        (
+            "TRUSTED_PROXIES",
+            '["*", "10.0.0.1"]',
+            r"PROXIES is \['\*', '10\.0\.0\.1'\]; expected either \[\"\*\"\], which",
+        ),
+        (
+            "LLM_QUEUES",
+            '{"a": "fast@eu"}',
+            "TURNWISE_LLM_QUEUES has 'fast@eu' for 'a'; expected a word such as slow, wit",
+        ),
+        ("LLM_QUEUES", '{"a": "fast,slow"}', "TURNWISE_LLM_QUEUES has 'fast,slow' for 'a'; expected a word"),
+        ("AGENT_QUEUES", '{"a": ""}', "TURNWISE_AGENT_QUEUES has '' for 'a'; expected a word such as slow"),
+        ("AGENT_QUEUES", '{"a": " slow"}', "TURNWISE_AGENT_QUEUES has ' slow' for 'a'; expected a word such as slow"),
+        (
+            "DRAIN_SECONDS",
+            "1e10",
+            "TURNWISE_DRAIN_SECONDS is '1e10'; expected a number less than or equal to 1000000000$",
+        ),
+        ("MAX_TOKENS", "1" + "0" * 20, "TURNWISE_MAX_TOKENS is '10*'; expected a number less than 9007199254740992$"),
+        ("MAX_TURNS", "3000000000", "TURNWISE_MAX_TURNS is '3000000000'; expected a number less than 2147483648$"),
+        ("MAX_COST", "1e200000", "TURNWISE_MAX_COST is '1e200000'; expected a number less than 1000000000000$"),
     ],
 )
 def test_a_bad_value_is_named_with_what_was_expected(
@@ -90,6 +181,25 @@ def test_a_bad_value_is_named_with_what_was_expected(
     monkeypatch.setenv(f"TURNWISE_{name}", value)
     with pytest.raises(ConfigurationError, match=said):
         load_settings()
+
+
+@pytest.mark.parametrize("value", ["inf", "nan", "1e300"])
+@pytest.mark.parametrize("name", [name for name, field in ServiceSettings.model_fields.items() if is_number(field)])
+def test_no_number_is_endless(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"TURNWISE_{name.upper()}", value)
+
+    with pytest.raises(ConfigurationError, match=f"TURNWISE_{name.upper()} is '{value}'; expected "):
+        load_settings()
+
+
+@pytest.mark.parametrize("value", [["*"], ["10.0.0.1", "10.0.0.0/8"], ["::1", "fe80::/10"]], ids=str)
+def test_proxies_are_addresses_and_networks_or_everyone(value: list[str]) -> None:
+    assert load_settings(trusted_proxies=value).trusted_proxies == value
+
+
+@pytest.mark.parametrize("word", ["slow", "gpt-4.1", "very slow", "langsam_ä", "a%2Eb", "x"])
+def test_a_queue_may_be_called_by_any_word_that_a_worker_can_be_given(word: str) -> None:
+    assert load_settings(llm_queues={"writer": word}).llm_queues == {"writer": word}
 
 
 def test_every_fault_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,6 +356,14 @@ def test_every_name_that_product_and_manuals_use_is_known() -> None:
 
 def test_a_lease_of_three_beats_is_enough() -> None:
     assert load_settings(lease_seconds=3, beat_seconds=1).lease_seconds == 3
+
+
+@pytest.mark.parametrize("more", [{}, {"auth": "keys"}, {"oidc_audience": "turnwise"}], ids=str)
+def test_an_issuer_needs_keys_and_an_audience_where_http_is_served(more: dict[str, str]) -> None:
+    found = load_settings(oidc_issuer="https://issuer.example", **more)
+
+    with pytest.raises(ConfigurationError, match=r"TURNWISE_OIDC_ISSUER needs TURNWISE_AUTH=keys, and .*AUDIENCE"):
+        found.check_issuer()
 
 
 @pytest.mark.parametrize("text", ["8080", "host", "host:", ":80", "host:http", "host:70000", "host:-1"])

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry
 from turnwise.processes.metrics.connections import watch_broker, watch_database
 from turnwise.processes.metrics.counters import PREFIX, Metrics, watch_process
 from turnwise.processes.metrics.record import RecordCollector, RecordReader
-from turnwise.processes.metrics.server import MetricsServer, serve_metrics
+from turnwise.processes.metrics.server import MetricsServer, exposition, serve_metrics
 from turnwise.processes.metrics.tasks import TaskCollector, TaskReader
 from turnwise.record.roles.monitor import MonitorRole
 
@@ -25,6 +25,7 @@ __all__ = [
     "RecordReader",
     "TaskCollector",
     "TaskReader",
+    "exposition",
     "serve_metrics",
     "watch_broker",
     "watch_database",

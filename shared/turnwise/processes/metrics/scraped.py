@@ -11,7 +11,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from turnwise.errors import EnvironmentFault
+from turnwise.errors import TurnwiseError
 from turnwise.processes.metrics.counters import PREFIX
 
 logger = logging.getLogger(__name__)
@@ -41,8 +41,8 @@ class MetricsPage:
 class ScrapedGauges(Collector):
     """Gauges that `read` fills in, at most every `max_age` seconds; concurrent scrapes share one reading.
 
-    While the database is away or does not answer in time all of them are left out, so that a scrape still gets what the
-    process counted itself.
+    While the database is away, does not answer in time, or refuses to, all of them are left out, so that a scrape still
+    gets what the process counted itself. No scrape is told an error, which may quote what a tenant wrote.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ScrapedGauges(Collector):
         page = MetricsPage(self._gauges)
         try:
             self._read(page)
-        except EnvironmentFault as error:
+        except TurnwiseError as error:
             _tell(error)
             return []
         return list(page.families.values())

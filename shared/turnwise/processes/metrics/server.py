@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import logging
+import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
-from turnwise.errors import AddressInUseError, ConfigurationError
+from turnwise.base.listening import listen
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +43,11 @@ class MetricsServer:
 
 
 class _Server(ThreadingHTTPServer):
+    def __init__(self, listener: socket.socket, handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(listener.getsockname()[:2], handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listener
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log what a thread met, which the standard library writes to the standard error as it is."""
         if not isinstance(sys.exception(), ConnectionError):  # who asked has gone, as a scrape that took too long does
@@ -76,26 +81,23 @@ def serve_metrics(
         def log_message(self, format: str, *args: Any) -> None:
             """Say nothing: probes come every few seconds."""
 
+    return MetricsServer(_Server(listen(host, port, "TURNWISE_METRICS_BIND"), MetricsHandler))
+
+
+def exposition(registry: CollectorRegistry, accept: str) -> tuple[bytes, str]:
+    """Return what Prometheus scrapes, and its media type: one that the header `Accept` asks for, or the plain one."""
     try:
-        server = _Server((host, port), MetricsHandler)
-    except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            raise AddressInUseError(
-                f"{host}:{port} is in use by another process; set TURNWISE_METRICS_BIND to a port of its own, "
-                "to port 0 for any free one, or leave it out for none"
-            ) from error
-        raise ConfigurationError(
-            f"cannot listen on {host}:{port}: {error.strerror}; set TURNWISE_METRICS_BIND to an address of this machine"
-        ) from error
-    server.daemon_threads = True
-    return MetricsServer(server)
+        encode, kind = choose_encoder(accept)
+    except TypeError:  # it asks for a version that is no number
+        encode, kind = choose_encoder("")
+    return encode(registry), kind
 
 
 def _page(registry: CollectorRegistry, probes: Mapping[str, Health], path: str, accept: str) -> tuple[int, str, bytes]:
     text = "text/plain; charset=utf-8"
     if path == "/metrics":
-        encode, kind = choose_encoder(accept)
-        return 200, kind, encode(registry)
+        body, kind = exposition(registry, accept)
+        return 200, kind, body
     probe = probes.get(path.removeprefix("/health/"))
     if probe is not None and path.startswith("/health/"):
         well, why = probe()
