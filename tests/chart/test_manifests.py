@@ -246,6 +246,8 @@ def test_every_setting_is_one_that_a_process_reads(release: Release, monkeypatch
                 patch.setenv(entry["name"], entry.get("value") or given[entry["name"].removeprefix("TURNWISE_")])
             settings = load_settings()
         assert names == settings.model_fields_set & names
+        if name == "turnwise-gateway":
+            settings.check_issuer()
 
 
 def test_the_gateway_lets_in_who_has_the_token_or_a_key(rendered: Callable[[str], Release]) -> None:

@@ -44,8 +44,10 @@ def test_it_passes_when_each_queue_that_always_has_a_worker_has_one(arguments: l
             new_worker(gateway.store, queue)
 
         done = ask(arguments, gateway.base_url, "0")
+        with_line_end = ask(arguments, gateway.base_url, "0", token="a-token\n")
 
     assert (done.returncode, done.stderr) == (0, "")
+    assert (with_line_end.returncode, with_line_end.stderr) == (0, "")
 
 
 def test_without_a_key_it_asks_for_readiness_only(arguments: list[str], tmp_path: Path) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.chart import resources
 from tests.chart.conftest import values_of
-from tests.chart.engine import Release
+from tests.chart.engine import Engine, Release, render
 from tests.support.monitoring import RULES, promtool
 
 pytestmark = pytest.mark.helm
@@ -21,9 +22,9 @@ def alerts(release: Release) -> dict[str, dict[str, Any]]:
     return {rule["alert"]: rule for group in groups for rule in group["rules"] if "alert" in rule}
 
 
-def originals() -> dict[str, dict[str, Any]]:
-    """Every alert of deploy/prometheus, by name."""
-    groups = [group for path in RULES for group in yaml.safe_load(path.read_text())["groups"]]
+def originals(files: Iterable[Path] = RULES) -> dict[str, dict[str, Any]]:
+    """Every alert of deploy/prometheus, or of some of its files, by name."""
+    groups = [group for path in files for group in yaml.safe_load(path.read_text())["groups"]]
     return {rule["alert"]: rule for group in groups for rule in group["rules"] if "alert" in rule}
 
 
@@ -58,6 +59,18 @@ def test_an_alert_can_be_switched_off_and_the_others_stay_as_they_are(changed: d
             assert {key: value for key, value in rule.items() if key != "labels"} == {
                 key: value for key, value in before[name].items() if key != "labels"
             }
+
+
+def test_a_group_and_an_object_whose_alerts_are_all_switched_off_are_left_out(engine: Engine) -> None:
+    files = [path for path in RULES if path.stem in ("turnwise-slo", "turnwise-spend")]
+    off = {name: {"enabled": False} for name in originals(files)}
+
+    made = render(engine, {"monitoring": {"rules": {"enabled": True, "alerts": off}}}).all_of("PrometheusRule")
+
+    assert set(made) == {"fleet", "recording", "runs", "slo"}
+    assert [group["name"] for group in made["slo"]["spec"]["groups"]] == ["turnwise-slo-recording"]
+    for one in made.values():
+        resources.check(one)
 
 
 def test_prometheus_takes_the_changed_rules(rendered: Callable[[str], Release], tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tests.support.services import migrated_postgres
 from tests.support.store_parts import asked_run, new_worker
 
 from turnwise.base.ids import new_id
+from turnwise.bus.routing import lane
 from turnwise.processes.metrics import RecordCollector
 from turnwise.record.asks.pauses import PauseKind
 from turnwise.record.database.database import Database
@@ -242,7 +243,10 @@ def test_a_pods_autoscaler_reads_the_backlog_of_all_its_queues_or_the_cpu(render
     assert agent["resource"]["name"] == "cpu"
 
 
-def test_rabbitmqs_queues_are_added_up(rendered: Callable[[str], Release]) -> None:
+def test_rabbitmqs_queues_are_added_up_with_those_of_all_versions(rendered: Callable[[str], Release]) -> None:
     llm = trigger(rendered("keda-rabbitmq"), "llm")
 
-    assert (llm["queueName"], llm["useRegex"], llm["operation"]) == ("^(llm|llm-writer)$", "true", "sum")
+    assert (llm["useRegex"], llm["operation"]) == ("true", "sum")
+    for queue, counted in (("llm", True), ("llm-writer", True), ("llm-reader", False), ("agent", False)):
+        for version in (None, "1", "2.0 beta"):
+            assert bool(re.search(llm["queueName"], lane(queue, version))) is counted, (queue, version)

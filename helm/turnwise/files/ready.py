@@ -11,7 +11,8 @@ import time
 import urllib.error
 import urllib.request
 
-TOKEN = os.environ.get("TURNWISE_API_KEY") or os.environ.get("TURNWISE_AUTH_TOKEN")
+# The line end of a secret that was made from a file is not part of it.
+TOKEN = (os.environ.get("TURNWISE_API_KEY") or os.environ.get("TURNWISE_AUTH_TOKEN") or "").strip()
 
 
 def get(url: str) -> dict:
