@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { ProblemError, type RunView, type StreamItem, answered, createTurnwise } from "../src/index.js";
+import { type BatchResultView, ProblemError, type RunView, type StreamItem, answered, createTurnwise } from "../src/index.js";
 
 const url = process.env["TURNWISE_URL"] ?? "http://127.0.0.1:8080";
 const key = process.env["TURNWISE_API_KEY"] ?? "";
@@ -36,6 +36,23 @@ test("a run asks, is answered, and is read to its end", async () => {
   const ended = await answered(client.GET("/v1/runs/{run_id}", { params: { path } }));
   assert.equal(ended.result?.content, "It is booked.");
   assert.deepEqual(await read(client.events(run.id, { after: ended.last_event })), []);
+});
+
+test("logs and the results of batches are read as text", async () => {
+  const run = await submitted("shout it/out", "good morning");
+  const log = await answered(client.GET("/v1/runs/{run_id}/log", { params: { path: { run_id: run.id } }, parseAs: "text" }));
+  assert.ok(log.includes("GOOD MORNING"));
+
+  const batch = await answered(client.POST("/v1/batches/open", { body: { task: "shout it/out" } }));
+  const path = { batch_id: batch.id };
+  const body = { first: 1, items: [{ message: "one" }, { message: "two" }] };
+  await answered(client.POST("/v1/batches/{batch_id}/items", { params: { path }, body }));
+  let found: BatchResultView[] = [];
+  for (const end = Date.now() + 30_000; found.length < 2 && Date.now() < end; ) {
+    const lines = await answered(client.GET("/v1/batches/{batch_id}/results", { params: { path }, parseAs: "text" }));
+    found = lines.split("\n").filter(Boolean).map((line): BatchResultView => JSON.parse(line));
+  }
+  assert.deepEqual(found.map((one) => one.line), [1, 2]);
 });
 
 test("events continue where a lost connection ended", async () => {
