@@ -5,13 +5,11 @@ from __future__ import annotations
 import copy
 import pickle
 import warnings
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 import turnwise
@@ -210,13 +208,6 @@ class Square(lr.ToolMessage):
 
     def handle(self) -> AgentDoneTool:
         return AgentDoneTool(content=Answer(number=self.number**2))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 def test_a_program_of_the_package_is_served_like_any_other(store: Store) -> None:

@@ -107,6 +107,13 @@ def test_a_setting_without_effect_is_a_note_and_natively_something_to_remove() -
     assert only(text, native=True).said.endswith("; remove it")
 
 
+def test_a_setting_of_a_module_that_stays_turnwise_langroid_is_a_note_natively_as_well() -> None:
+    stays, *others = found("lr.utils.logging\nlr.utils.configuration.Settings(debug=True)\n", native=True)
+
+    assert stays.said.startswith("`lr` stays turnwise.langroid")
+    assert [(each.level, each.said.partition(" ")[0]) for each in others] == [(Level.NOTE, "Settings(debug=...)")]
+
+
 def test_a_setting_that_does_not_exist_is_told_as_the_class_tells_it() -> None:
     said = only("lr.ChatAgentConfig(nam='a')\n").said
 

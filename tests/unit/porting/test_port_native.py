@@ -36,6 +36,12 @@ FORMS = {
     "import langroid\nlangroid.agent.task.Task()": "import turnwise\nturnwise.Task()",
     "import langroid.agent.task\nlangroid.agent.task.Task()": "import turnwise\nturnwise.Task()",
     "import langroid\nturnwise = 1\nlangroid.Task()": "import turnwise as langroid\nturnwise = 1\nlangroid.Task()",
+    "import langroid\ndef f(turnwise): return langroid.Task(turnwise)": (
+        "import turnwise as langroid\ndef f(turnwise): return langroid.Task(turnwise)"
+    ),
+    "import langroid\ndef f():\n    import turnwise.testing\n    return langroid.Task": (
+        "import turnwise as langroid\ndef f():\n    import turnwise.testing\n    return langroid.Task"
+    ),
     "import langroid as lr\ndef f(a: 'lr.Task'): return lr.agent.Task": (
         "import turnwise as lr\ndef f(a: 'lr.Task'): return lr.Task"
     ),
@@ -130,6 +136,17 @@ def test_what_stays_is_told_with_the_use_that_keeps_it() -> None:
     assert (
         said == "`lr` stays turnwise.langroid: no name in `turnwise` itself for lr.utils.logging.setup_colored_logging"
     )
+
+
+def test_a_module_that_a_class_imports_stays_as_instances_may_use_it() -> None:
+    text = "class A:\n    import langroid as lr\n    def f(self):\n        return self.lr.utils.constants.DONE\n"
+
+    rewritten = rewrite(text, native=True)
+
+    assert rewritten.after == text.replace("langroid", "turnwise.langroid")
+    assert [said for _, said in rewritten.kept] == [
+        "`lr` stays turnwise.langroid: it is an attribute of a class, whose uses are not followed"
+    ]
 
 
 def test_lines_afterwards_follow_what_was_merged() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
 import libcst as cst
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from turnwise.base.configuration import Configuration, refusal
 from turnwise.observability.display import Settings
-from turnwise.porting.codemod.program import REFERENCE, Imported, Program, Use, dotted_name
+from turnwise.porting.codemod.program import REFERENCE, Binding, Imported, Program, Use, dotted_name
 from turnwise.porting.codemod.report import Level, PortingFinding
 from turnwise.porting.codemod.rewriting import Rewritten
 from turnwise.porting.codemod.vocabulary import entry, is_module, resolve, same_name, without_effect
@@ -21,13 +21,21 @@ from turnwise.porting.codemod.vocabulary import entry, is_module, resolve, same_
 Found = tuple[int, Level, str]
 
 
-def check_names(program: Program, *, native: bool) -> Iterator[Found]:
-    """Yield a finding for each import and each use of a name that does not work, or not fully."""
+def check_names(program: Program, to_turnwise: Collection[Imported]) -> Iterator[Found]:
+    """Yield a finding for each import and each use of a name that does not work, or not fully.
+
+    The imports `to_turnwise` bring names of `turnwise` itself.
+    """
     for found in program.imports:
         yield from _import(program, found)
     for binding in program.bindings:
+        native = _is_native(binding, to_turnwise)
         for use in binding.uses:
             yield from _use(program, use, native=native)
+
+
+def _is_native(binding: Binding, to_turnwise: Collection[Imported]) -> bool:
+    return any(found in to_turnwise for found in binding.imports)
 
 
 def _import(program: Program, found: Imported) -> Iterator[Found]:
@@ -82,12 +90,13 @@ def _elsewhere(path: str) -> str:
     return f": it is in {' and '.join(others[:2])}" if others else ", and no name is known that stands for it"
 
 
-def check_arguments(program: Program, *, native: bool) -> Iterator[Found]:
+def check_arguments(program: Program, to_turnwise: Collection[Imported]) -> Iterator[Found]:
     """Yield a finding for each keyword argument of a call that is refused, or has no effect.
 
     Only calls of names that the program imports are judged: what else is called is not known before it runs.
     """
     for binding in program.bindings:
+        native = _is_native(binding, to_turnwise)
         for use in binding.uses:
             call = program.parent(use.nodes[-1])
             if isinstance(call, cst.Call) and call.func is use.nodes[-1]:
@@ -266,12 +275,12 @@ def _function_of(program: Program, node: cst.SimpleString) -> str:
     return call.func.attr.value if isinstance(call.func, cst.Attribute) else getattr(call.func, "value", "")
 
 
-def findings(rewritten: Rewritten, *, native: bool, written: bool) -> tuple[PortingFinding, ...]:
+def findings(rewritten: Rewritten, *, written: bool) -> tuple[PortingFinding, ...]:
     """Return what the rewriting does not settle; `written` says whether lines are those after it, or before."""
     program = rewritten.program
     found = [
-        *check_names(program, native=native),
-        *check_arguments(program, native=native),
+        *check_names(program, rewritten.to_turnwise),
+        *check_arguments(program, rewritten.to_turnwise),
         *check_strings(program),
         *check_attributes(program),
         *((at, Level.NOTE, said) for at, said in rewritten.kept),

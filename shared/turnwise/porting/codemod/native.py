@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import libcst as cst
+from libcst.metadata import ClassScope
 
 from turnwise.porting.codemod.edits import Edit
 from turnwise.porting.codemod.prefix import compatible_edits, import_edits
@@ -15,9 +16,13 @@ from turnwise.porting.codemod.vocabulary import is_module, native, top_level, wo
 
 @dataclass
 class Natively:
-    """Edits of a program, and what stays in `turnwise.langroid`: the byte of an import, and why."""
+    """Edits of a program, the imports that they move to `turnwise` itself, and what stays in `turnwise.langroid`.
+
+    `kept` has the byte of an import, and why it stays.
+    """
 
     edits: list[Edit] = field(default_factory=list)
+    to_turnwise: set[Imported] = field(default_factory=set)
     kept: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -44,13 +49,15 @@ def _from(program: Program, statement: cst.ImportFrom, result: Natively) -> None
     start = program.start(statement)
     if len(targets) == 1 and None not in homes:
         result.edits += _moved(program, statement, items, [home for home in homes if home is not None])
+        result.to_turnwise.update(items)
     elif not targets or "#" in program.text(statement):
         result.edits += compatible_edits(program, items)
         result.kept += [(start, _stays(found.path)) for found in items if works(found.path)]
     else:
         result.edits.append(Edit(start, program.end(statement), _split(program, statement, items, homes)))
-        left = [found for found, home in zip(items, homes, strict=True) if home is None and works(found.path)]
-        result.kept += [(start, _stays(found.path)) for found in left]
+        left = [found for found, home in zip(items, homes, strict=True) if home is None]
+        result.to_turnwise.update(set(items).difference(left))
+        result.kept += [(start, _stays(found.path)) for found in left if works(found.path)]
 
 
 def _moved(program: Program, statement: cst.ImportFrom, items: list[Imported], homes: list[str]) -> Iterator[Edit]:
@@ -114,6 +121,7 @@ def _module(program: Program, binding: Binding, result: Natively) -> None:
         result.edits += compatible_edits(program, modules)
         result.kept.append((program.start(modules[0].statement), obstacle))
         return
+    result.to_turnwise.update(modules)
     root = _renamed(program, binding) or binding.bound
     for statement in dict.fromkeys(found.statement for found in modules):
         assert isinstance(statement, cst.Import)
@@ -130,6 +138,8 @@ def _obstacle(program: Program, binding: Binding, modules: list[Imported]) -> st
         return f"{stays}: several imports share the name"
     if binding.shared:
         return f"{stays}: the program gives the name another value, too"
+    if isinstance(binding.scope, ClassScope):
+        return f"{stays}: it is an attribute of a class, whose uses are not followed"
     missing: dict[str, None] = {}
     for use in binding.uses:
         if use.in_string and not _same_in_string(program, use, binding):
@@ -172,10 +182,10 @@ def _written(program: Program, use: Use) -> str:
 
 
 def _renamed(program: Program, binding: Binding) -> str | None:
-    """Return "turnwise" where `langroid` may be renamed: without an alias, and that name is free."""
+    """Return "turnwise" where `langroid` may be renamed: without an alias, and that name is free everywhere."""
     if not binding.imports[0].binds_root or binding.bound != REFERENCE:
         return None
-    taken = program.binds(binding.scope, "turnwise") or any(use.in_string for use in binding.uses)
+    taken = program.binds("turnwise") or any(use.in_string for use in binding.uses)
     return None if taken else "turnwise"
 
 

@@ -30,7 +30,7 @@ def port_text(text: str, path: str, *, native: bool = False, written: bool = Tru
     return FileReport(
         path=path,
         changes=rewritten.changes,
-        findings=findings(rewritten, native=native, written=written),
+        findings=findings(rewritten, written=written),
         before=text,
         after=rewritten.after,
     )

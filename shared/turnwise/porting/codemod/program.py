@@ -122,9 +122,10 @@ class Program:
         found = self._parents.get(node)
         return found if isinstance(found, cst.CSTNode) else None
 
-    def binds(self, scope: Scope, name: str) -> bool:
-        """Tell whether a name is bound in the scope."""
-        return any(each.name.partition(".")[0] == name for each in scope.assignments)
+    def binds(self, name: str) -> bool:
+        """Tell whether a name is bound in any scope."""
+        scopes = {scope for scope in self._scopes.values() if scope is not None}
+        return any(each.name.partition(".")[0] == name for scope in scopes for each in scope.assignments)
 
     def _bindings(self) -> Iterator[Binding]:
         by_statement: dict[cst.CSTNode, list[Imported]] = {}

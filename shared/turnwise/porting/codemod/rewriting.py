@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from turnwise.errors import PortingError
 from turnwise.porting.codemod.edits import Edit, SourceLines, apply, moved
 from turnwise.porting.codemod.merging import merging_edits
-from turnwise.porting.codemod.native import native_edits
+from turnwise.porting.codemod.native import Natively, native_edits
 from turnwise.porting.codemod.prefix import compatible_edits
-from turnwise.porting.codemod.program import Program
+from turnwise.porting.codemod.program import Imported, Program
 from turnwise.porting.codemod.report import Change
 
 
@@ -19,12 +19,14 @@ from turnwise.porting.codemod.report import Change
 class Rewritten:
     """A program before and after.
 
-    `kept` are imports that stay in `turnwise.langroid`, each with its byte in `program`, and why.
+    `to_turnwise` are the imports that bring names of `turnwise` itself afterwards; `kept` are some that stay in
+    `turnwise.langroid`, each with its byte in `program`, and why.
     """
 
     program: Program
     after: str
     changes: tuple[Change, ...]
+    to_turnwise: frozenset[Imported]
     kept: tuple[tuple[int, str], ...]
     # What was edited, one pass after the other.
     passes: tuple[list[Edit], ...]
@@ -47,16 +49,14 @@ def rewrite(text: str, *, native: bool = False) -> Rewritten:
     Raises `PortingError` if the program, or what becomes of it, cannot be parsed.
     """
     program = Program(text)
-    if native:
-        natively = native_edits(program)
-        edits, kept = natively.edits, natively.kept
-    else:
-        edits, kept = compatible_edits(program, program.imports), []
+    natively = native_edits(program) if native else Natively(compatible_edits(program, program.imports))
+    edits = natively.edits
     after = apply(program.source, edits)
     merging = merging_edits(Program(after.decode())) if native and edits else []
     after = apply(after, merging)
     _check(text, after.decode())
-    return Rewritten(program, after.decode(), _changes(program, edits), tuple(kept), (edits, merging))
+    to_turnwise, kept = frozenset(natively.to_turnwise), tuple(natively.kept)
+    return Rewritten(program, after.decode(), _changes(program, edits), to_turnwise, kept, (edits, merging))
 
 
 def _changes(program: Program, edits: list[Edit]) -> tuple[Change, ...]:
