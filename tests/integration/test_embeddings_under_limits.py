@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
-from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 from tests.support.vector_stores import FixedEmbedder, documents, sqlite_config
 
@@ -38,13 +37,6 @@ PRICE = Decimal(1)
 def server() -> Iterator[FakeLLMServer]:
     with FakeLLMServer([]) as running:
         yield running
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 def embedder(server: FakeLLMServer, **settings: Any) -> OpenAIEmbedder:

@@ -332,3 +332,22 @@ def test_afterwards_every_list_answers_every_run_is_exported_and_a_new_one_compl
             piece = b'data: {"choices": [{"delta": {"content": "DONE"}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
             made.answers = [RawAnswer(pieces=(piece,), headers={"content-type": "text/event-stream"})]
         assert desk.go_on(desk.submit(task)).status == "completed"
+
+
+@pytest.mark.parametrize("asked", ["Fri, 31 Dec 9999 23:59:59 GMT", "1764345600000"])
+def test_a_run_whose_provider_asks_for_a_far_time_is_shown_and_listed(tmp_path: Path, asked: str) -> None:
+    busy = RawAnswer(status=429, headers={"retry-after": asked}, pieces=(b"{}",))
+    app = App("tests", version="1")
+    with raw_model(lambda _: busy) as url:
+        model = OpenAIGPTConfig(chat_model="busy", api_base=url, api_key=SecretStr("k"))
+        app.task(name="busy")(lambda: Task(ChatAgent(ChatAgentConfig(name="busy", llm=model)), interactive=False))
+        database = Database(f"sqlite:///{tmp_path / 'record.db'}")
+        database.migrate()
+        with Desk(Store(database), app) as desk, served(tmp_path, database=database, app=app) as gateway:
+            run = desk.go_on(desk.submit("busy"))
+            shown, listed = gateway.http.get(f"/v1/runs/{run.id}"), gateway.http.get("/v1/runs")
+            wait = desk.store.inspector.situation(run.id).ask
+            now = desk.store.worker.now()
+        database.close()
+    assert (shown.status_code, listed.status_code) == (200, 200)
+    assert wait is not None and wait.due_at is not None and wait.due_at - now < 2 * 86_400

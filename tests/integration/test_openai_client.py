@@ -222,8 +222,29 @@ def test_an_address_that_is_none_is_no_outage(asynchronous: bool) -> None:
         asyncio.run(ask_async(model, "hi")) if asynchronous else ask(model, "hi")
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://127.0.0.1:1/v1\n",
+        "http://host:port/v1",
+        "http://[::1/v1",
+        "http://x..y/v1",
+        f"http://{'a' * 70}.example/v1",
+        "http://127.0.0.1:99999/v1",
+    ],
+)
+def test_a_malformed_address_is_a_wrong_request(address: str, asynchronous: bool) -> None:
+    model = create_model(OpenAIGPTConfig(api_base=address, api_key=SecretStr("k")))
+    assert model is not None
+    with pytest.raises(ModelRequestError, match=r"(?s)no request can be sent to .*; check OPENAI_BASE_URL"):
+        asyncio.run(ask_async(model, "hi")) if asynchronous else ask(model, "hi")
+
+
 def test_half_of_a_surrogate_pair_is_sent_as_a_question_mark(server: FakeLLMServer) -> None:
     assert ask(model_of(server), "say caf\udce9.txt").message == "You said: caf?.txt"
+    uncounted = ask(model_of(server, stream=True, stream_usage=False), "say caf\udce9.txt")
+    assert (uncounted.message, uncounted.usage.total_tokens > 0) == ("You said: caf?.txt", True)
 
 
 @pytest.mark.parametrize("timeout", [0, -1])
@@ -256,6 +277,12 @@ def test_own_prices_make_a_cost_and_an_unknown_server_has_none(server: FakeLLMSe
     usage = ask(priced, "say hi").usage
     assert usage.cost == (2 * usage.prompt_tokens + 8 * usage.completion_tokens) / Decimal(1_000_000)
     assert ask(model_of(server), "say hi").usage.cost is None
+
+
+@pytest.mark.parametrize("given", ["input_price", "output_price"])
+def test_one_price_without_the_other_is_refused(given: str) -> None:
+    with pytest.raises(ConfigurationError, match="give both prices"):
+        OpenAIGPTConfig(**{given: "5"})  # type: ignore[arg-type]
 
 
 def test_a_rule_with_uses_is_spent(server: FakeLLMServer) -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from pydantic import SecretStr
 from tests.e2e.waiting import until
 from tests.integration.test_retries import FAILING, HOURS, Model, agent_of, app_of, deferrals, ended, serving
-from tests.support.databases import fresh_sqlite
 from tests.support.kept_values import kept
+from tests.support.raw_model import RawAnswer, raw_model
 from tests.support.served_parts import Desk
 from tests.support.store_parts import new_worker
 
-from turnwise import RetryPolicy, StatusCode, Task
+from turnwise import ChatAgent, ChatAgentConfig, OpenAIGPTConfig, RetryPolicy, StatusCode, Task
 from turnwise.errors import ModelUnavailableError
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.store import Store
@@ -32,13 +32,6 @@ LONG = 9
 QUICK = RetryPolicy(first_wait=0.001, longest_outage_wait=0.005, longest_wait=0.005)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Any:
-    database = fresh_sqlite(tmp_path / "turnwise.db")
-    yield Store(database)
-    database.close()
-
-
 @pytest.mark.parametrize("fault", ["unavailable", "broken"])
 def test_a_served_run_outlasts_an_outage(serving: Any, store: Store, fault: str) -> None:
     model = Model(FAILING[fault], times=LONG)
@@ -52,6 +45,32 @@ def test_a_served_run_outlasts_an_outage(serving: Any, store: Store, fault: str)
     assert {data["waiting_for"]["kind"] for data in put_off} == {"outage"}
     assert not run.reserved_tokens and not run.reserved_cost
     assert model.prompts[0] == model.prompts[-1]
+
+
+_HTML = b"<!doctype html><title>Welcome</title>"
+_EVENTS = {"content-type": "text/event-stream"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        RawAnswer(headers={"content-type": "text/html"}, pieces=(_HTML,)),
+        RawAnswer(pieces=(b'{"error": {"message": "quota"}}',)),
+        RawAnswer(headers=_EVENTS, pieces=(b"data: [1, 2]\n\n",)),
+        RawAnswer(headers=_EVENTS, pieces=(b"data: " + _HTML + b"\n\n",)),
+    ],
+)
+def test_an_answer_that_is_none_is_no_outage(store: Store, given: RawAnswer) -> None:
+    asked: list[tuple[str, dict[str, str]]] = []
+    stream = given.headers == _EVENTS
+    with raw_model(lambda _: given, asked) as url:
+        llm = OpenAIGPTConfig(api_base=url, api_key=SecretStr("k"), stream=stream, timeout=30)
+        agent = partial(ChatAgent, ChatAgentConfig(name="desk", llm=llm, retry=QUICK))
+        with Desk(store, app_of(agent)) as desk:
+            run = ended(desk, desk.submit("desk"))
+
+    assert (run.status, len(asked)) == ("failed", 5)
+    assert run.error is not None and (run.error.kind, run.error.code) == ("unavailable", "model_unavailable")
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404])

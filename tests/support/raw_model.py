@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,11 +13,14 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class RawAnswer:
-    """A status, headers and the pieces of a body; without a length the connection is closed at the end."""
+    """A status, headers and the pieces of a body; without a length the connection is closed at the end.
+
+    Pieces that are made while they are sent, as by a generator, have no length.
+    """
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "application/json"})
-    pieces: tuple[bytes, ...] = ()
+    pieces: Iterable[bytes] = ()
     with_length: bool = True
 
 

@@ -13,7 +13,8 @@ from turnwise.models.base import LLMFunctionCall, LLMResponse, OpenAIToolCall
 def taken(response: LLMResponse) -> LLMResponse:
     """The answer; arguments that are out of bounds become text (`raw`), of which the model is told what is wrong.
 
-    Several calls get ids that differ: servers may repeat one, or give none, and results belong to a call by its id.
+    All calls get ids, and several ones that differ: servers may repeat one, or give none, and results belong to a call
+    by its id.
     """
     if not response.oai_tool_calls and response.function_call is None and _plain(response):
         return response  # as nearly all answers are
@@ -42,7 +43,7 @@ def _call(call: OpenAIToolCall) -> OpenAIToolCall:
 
 def _told_apart(calls: list[OpenAIToolCall]) -> list[OpenAIToolCall]:
     ids = {call.id for call in calls if call.id}
-    if len(calls) == 1 or len(ids) == len(calls):
+    if len(ids) == len(calls):
         return calls
     told = []
     for call in calls:

@@ -107,7 +107,9 @@ class LLMMessage(SharedFieldsSet):
     - `tool_calls`: calls that the assistant asked for; `function_call`: one of the deprecated kind.
     - `tool_call_id`: for the role TOOL, the call that the text is the result of.
     - `chat_document_id`: the `ChatDocument` that it came from, "" for none.
+    - `recipient`: whom the assistant addressed, "" for no one.
     - `tainted`: that document was a human's words; a conversation that continues from here continues from such a text.
+      `quoted`: it was a stranger's, such as an MCP server's.
     - `max_retained_tokens`: so many tokens of it are sent once the model has answered it, None for all.
     """
 
@@ -122,7 +124,9 @@ class LLMMessage(SharedFieldsSet):
     files: tuple[FileAttachment, ...] = ()
     # The ChatDocument this came from, where there is one.
     chat_document_id: str = ""
+    recipient: str = ""
     tainted: bool = False
+    quoted: bool = False
     # Once the model has answered it, so many tokens of it are sent.
     max_retained_tokens: int | None = None
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.databases import fresh_sqlite
 from tests.support.raw_model import completion, raw_model
 from tests.support.served_parts import Desk
 
@@ -88,13 +87,6 @@ def config(bodies: Bodies) -> Iterator[OpenAIGPTConfig]:
 
     with raw_model(answer) as url:
         yield OpenAIGPTConfig(chat_model="gpt-4o", api_base=url, provider="openai", stream=False)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 def photographer(config: OpenAIGPTConfig, *, as_functions: bool = False) -> Task[Any]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
-from pathlib import Path
 from typing import ClassVar
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
-from tests.support.databases import fresh_sqlite
 from tests.support.property_settings import examples
 from tests.support.store_parts import asked_run, new_queue, new_worker
 
@@ -232,13 +228,6 @@ def within(budget: Budget, expected: Sums) -> None:
     assert all(part >= 0 for part in expected)
     assert (budget.cost_left or Decimal(0)) >= 0
     assert (budget.tokens_left or 0) >= 0
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "turnwise.db")
-    yield Store(database)
-    database.close()
 
 
 def test_no_order_of_events_overspends_a_budget_or_loses_count(store: Store) -> None:

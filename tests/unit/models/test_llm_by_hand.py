@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.databases import fresh_sqlite
 from tests.support.raw_model import completion, raw_model
 from tests.support.served_parts import Desk
 
@@ -44,13 +42,6 @@ Bodies = list[dict[str, Any]]
 @pytest.fixture
 def bodies() -> Bodies:
     return []
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 @pytest.fixture

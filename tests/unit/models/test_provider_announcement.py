@@ -24,6 +24,10 @@ from turnwise.models.limits.announcement import duration, rate_limits
         ("", None),
         ("soon", None),
         ("1s later", None),
+        ("²", None),
+        ("1764345600000", 86_400.0),
+        ("9999h", 86_400.0),
+        ("9" * 400, None),
     ],
 )
 def test_durations(text: str, seconds: float | None) -> None:
@@ -69,3 +73,26 @@ def test_a_wait_is_told_in_milliseconds_seconds_or_as_a_date() -> None:
     assert rate_limits({"retry-after": "2"}) == RateLimits(retry_after=2.0)
     told = rate_limits({"retry-after": in_a_minute})
     assert told is not None and told.retry_after is not None and 50 < told.retry_after <= 60
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 86_400.0),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 -0900"}, None),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "Sat, 28 Nov 2026 12:01:00 GMT", "date": "Sat, 28 Nov 2026 12:00:00 GMT"}, 60.0),
+        ({"retry-after": "1764345600000"}, 86_400.0),
+        ({"retry-after": "9" * 400}, None),
+        ({"retry-after": "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"}, None),
+        ({"retry-after": "Thu, 26 Nov 2026 18:30:00 +99999999999999999"}, None),
+        ({"retry-after": "²"}, None),
+        ({"retry-after-ms": "1e300"}, 86_400.0),
+        ({"retry-after-ms": "inf"}, None),
+        ({"retry-after-ms": "inf", "retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "nan", "retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "soon", "retry-after": "7"}, 7.0),
+    ],
+)
+def test_a_wait_is_a_day_at_most(headers: dict[str, str], seconds: float | None) -> None:
+    assert rate_limits(headers) == (None if seconds is None else RateLimits(retry_after=seconds))

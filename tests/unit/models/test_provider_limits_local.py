@@ -98,6 +98,22 @@ def test_who_is_cancelled_while_it_waits_gives_its_place_back() -> None:
     enter(limits, of)
 
 
+def test_who_is_cancelled_while_it_waits_for_its_time_holds_nobody_back() -> None:
+    clock = Hands()
+    limits = LocalLimits(clock)
+    of = target(tokens=100)
+    enter(limits, of, 10)
+    waiting = [limits.entering(of, lambda: 95) for _ in range(3)]
+    for one in waiting:
+        next(one)  # each has booked a window of its own
+    for one in waiting:
+        one.close()
+
+    enter(limits, of, 10)
+
+    assert clock.now == 1_000
+
+
 def test_a_task_that_is_cancelled_leaves_the_line() -> None:
     async def main() -> None:
         limits = LocalLimits()

@@ -19,6 +19,22 @@ def piece(index: int | None, name: str = "", arguments: str = "", id: str | None
     return made | {key: value for key, value in (("index", index), ("id", id)) if value is not None}
 
 
+def test_of_several_choices_the_first_is_the_answer() -> None:
+    assembler = StreamAssembler()
+    pieces = [("It is ", 1), ("Paris", 0), ("Lyon.", 1), (" it is.", 0)]
+    told = [
+        piece
+        for text, index in pieces
+        for piece in assembler.feed({"choices": [{"index": index, "delta": {"content": text}}]})
+    ]
+    assembler.feed({"choices": [{"index": 1, "delta": {}, "finish_reason": "length"}]})
+    assembler.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+
+    whole = assembler.completion()["choices"][0]
+    assert (whole["message"]["content"], whole["finish_reason"]) == ("Paris it is.", "stop")
+    assert "".join(text for text, _ in told) == "Paris it is."
+
+
 def calls(*deltas: list[Piece]) -> list[tuple[str | None, str, str]]:
     assembler = StreamAssembler()
     for pieces in deltas:
@@ -85,6 +101,60 @@ def test_calls_without_ids_are_told_apart_by_their_places() -> None:
         (None, "search", PARIS),
         (None, "look_up", TWO),
     ]
+
+
+@pytest.mark.parametrize("index", [0, None])
+@pytest.mark.parametrize("id", ["", None])
+@pytest.mark.parametrize("name", ["search", "look_up"])
+def test_calls_without_ids_that_come_one_after_the_other_are_told_apart(
+    index: int | None, id: str | None, name: str
+) -> None:
+    whole = [[piece(index, "search", PARIS, id)], [piece(index, name, TWO, id)]]
+    assert calls(*whole) == [(id, "search", PARIS), (id, name, TWO)]
+    in_pieces = [
+        [piece(index, "search", PARIS[:5], id)],
+        [piece(index, "search", PARIS[5:], id)],
+        [piece(index, "search", "", id)],
+        [piece(index, name, TWO[:2], id)],
+        [piece(index, "", TWO[2:], id)],
+    ]
+    assert calls(*in_pieces) == [(id, "search", PARIS), (id, name, TWO)]
+
+
+@pytest.mark.parametrize("index", [0, None])
+@pytest.mark.parametrize("blank", ["\n", " ", "\r\n\t"])
+def test_a_blank_piece_begins_no_other_call(index: int | None, blank: str) -> None:
+    assert calls(
+        [piece(index, "search", PARIS)],
+        [piece(index, "search", blank)],
+        [piece(index, "search", TWO)],
+        [piece(index, "search", blank)],
+    ) == [(None, "search", PARIS + blank), (None, "search", TWO + blank)]
+
+
+@pytest.mark.parametrize("name", ["search", ""])
+@pytest.mark.parametrize("id", ["a", None])
+@pytest.mark.parametrize("pieces", [[PARIS], [PARIS[:5], PARIS[5:]], [" " + PARIS], ["{}"], ["\n"]])
+def test_an_empty_object_is_replaced_by_the_arguments_that_follow(pieces: list[str], id: str | None, name: str) -> None:
+    whole = "{}\n" if pieces == ["\n"] else "".join(pieces)
+    follow = [[piece(0, name, text)] for text in pieces]
+    assert calls([piece(0, "search", "{}", id)], *follow) == [(id, "search", whole)]
+
+
+def test_an_empty_object_stays_where_another_call_follows() -> None:
+    assert calls([piece(0, "search", "{}")], [piece(0, "look_up", TWO)]) == [
+        (None, "search", "{}"),
+        (None, "look_up", TWO),
+    ]
+    assert calls([piece(None, "search", "{}")], [piece(None, "search", PARIS)]) == [
+        (None, "search", "{}"),
+        (None, "search", PARIS),
+    ]
+
+
+def test_arguments_may_be_an_object() -> None:
+    given: Any = {"index": 0, "id": "a", "function": {"name": "search", "arguments": {"city": "Paris"}}}
+    assert calls([given]) == [("a", "search", '{"city": "Paris"}')]
 
 
 def test_an_id_may_come_late() -> None:

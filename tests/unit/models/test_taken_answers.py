@@ -57,6 +57,7 @@ def test_a_usage_without_a_fault_is_not_doubted(cost: Decimal | None, monkeypatc
         ("cached_tokens", MOST_TOKENS + 1, "cached_tokens is"),
         ("completion_tokens", True, "completion_tokens is True"),
         ("calls", 1.5, "calls is 1.5"),
+        ("calls", "\ud800", r"calls is '\ud800'"),
         ("calls", 1.0, ""),
         ("prompt_tokens", None, ""),
         ("cost", Decimal(-1), "cost is -1"),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from contextlib import suppress
 
+from turnwise.base.retry_after import bounded, seconds_asked
 from turnwise.errors.rate_limits import Quota, RateLimits
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 0.000001, "µs": 0.000001}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|s)")
+# Seconds that are believed at most: what lies further away is a mistake, such as a time in place of a duration.
+_LONGEST = 86_400.0
 
 
 def rate_limits(headers: Mapping[str, str]) -> RateLimits | None:
@@ -23,14 +25,14 @@ def rate_limits(headers: Mapping[str, str]) -> RateLimits | None:
 
 
 def duration(text: str) -> float | None:
-    """Seconds in `6m0s`, `1s`, `20ms` or a bare number of seconds; None for anything else."""
+    """Seconds in `6m0s`, `1s`, `20ms` or a bare number of seconds, at most a day; None for anything else."""
     text = text.strip()
-    if text.replace(".", "", 1).isdigit():
-        return float(text)
+    if text.replace(".", "", 1).isdecimal():
+        return bounded(float(text), _LONGEST)
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
-    return sum(float(number) * _UNITS[unit] for number, unit in parts)
+    return bounded(sum(float(number) * _UNITS[unit] for number, unit in parts), _LONGEST)
 
 
 def _quota(headers: Mapping[str, str], of: str) -> Quota | None:
@@ -49,15 +51,7 @@ def _quota(headers: Mapping[str, str], of: str) -> Quota | None:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait by `retry-after-ms` or `retry-after` (seconds or an HTTP date), where told."""
-    try:
-        if milliseconds := headers.get("retry-after-ms"):
-            return max(0.0, float(milliseconds) / 1000)
-        value = headers.get("retry-after")
-        if not value:
-            return None
-        if value.replace(".", "", 1).isdigit():
-            return float(value)
-        at = parsedate_to_datetime(value)
-        return max(0.0, (at.replace(tzinfo=at.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
-    except ValueError:
-        return None
+    with suppress(ValueError):
+        if (asked := bounded(float(headers.get("retry-after-ms", "")) / 1000, _LONGEST)) is not None:
+            return asked
+    return seconds_asked(headers.get("retry-after", ""), headers.get("date", ""), _LONGEST)

@@ -89,7 +89,8 @@ class _Lane:
         self._clock = clock
         self._lock = threading.Lock()
         self._window = Window()
-        self._last = 0.0
+        # When the calls are let through that wait for their time, in that order.
+        self._booked: dict[LocalPlace, float] = {}
         self._calls = 0
         self._line: deque[_Slot] = deque()
 
@@ -128,13 +129,15 @@ class _Lane:
         while True:
             with self._lock:
                 now, caps = self._clock.monotonic(), self._window.caps(configured)
-                at = self._window.room(caps, tokens, max(now, self._last)).at
+                last = next(reversed(self._booked.values()), now)
+                at = self._window.room(caps, tokens, max(now, last)).at
                 self._window, holder.place = self._window.take(caps, tokens, at)
-                self._last = at
+                self._booked[holder] = at
             if at > now:
                 yield Effect(sync=partial(self._pause, at - now), awaited=partial(asyncio.sleep, at - now))
             with self._lock:
                 if self._window.closed_until <= self._clock.monotonic():
+                    del self._booked[holder]
                     return
             self._unbook(holder, configured)  # it was closed meanwhile
 
@@ -143,6 +146,7 @@ class _Lane:
             if holder.place is not None:
                 self._window = self._window.release(self._window.caps(configured), holder.place)
                 holder.place = None
+                self._booked.pop(holder, None)
 
     def _queue(self, holder: LocalPlace, most: int) -> Steps[None]:
         slot = holder.slot = _Slot()

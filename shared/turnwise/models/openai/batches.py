@@ -200,8 +200,10 @@ def _line(text: str) -> BatchLine | None:
     response, error = found.get("response"), found.get("error")
     if isinstance(response, dict) and not error:
         body, status = response.get("body"), response.get("status_code")
-        if status == 200:
+        if status == 200 and isinstance(body, dict):
             return BatchLine(custom_id=custom_id, completion=body, status=status)
+        if status == 200:  # no completion, and nothing that says whether the next would be one
+            return BatchLine(custom_id=custom_id, error=f"the line has no completion: {_words(body)}")
         error = (body.get("error") if isinstance(body, dict) else None) or body
         return BatchLine(custom_id=custom_id, error=_words(error), status=status if isinstance(status, int) else None)
     return BatchLine(custom_id=custom_id, error=_words(error))

@@ -12,6 +12,7 @@ import openai
 
 from turnwise.errors import ModelUnavailableError
 from turnwise.models.base import TokenSink, pass_on
+from turnwise.models.openai.bodies import is_event_stream, looked_into, looked_into_async
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.connections import process_connections
 from turnwise.models.openai.errors import told_as_model_errors
@@ -38,10 +39,14 @@ def call(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Comp
         with client.post(
             config.request_path, cast_to=object, body=body, stream=True, stream_cls=openai.Stream[Any]
         ) as chunks:
+            chunks.response, is_object = looked_into(chunks.response)
+            if is_object:
+                chunks.response.read()
+                return _whole(chunks.response)
             for chunk in _read(chunks):
                 for text, kind in parts.feed(chunk):
                     sink(text, kind)
-    return Completion(parts.completion(), chunks.response.headers, streamed=True)
+    return _ended(parts, chunks.response)
 
 
 async def call_async(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Completion:
@@ -56,10 +61,38 @@ async def call_async(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenS
                 config.request_path, cast_to=object, body=body, stream=True, stream_cls=openai.AsyncStream[Any]
             )
             async with stream as chunks:
+                chunks.response, is_object = await looked_into_async(chunks.response)
+                if is_object:
+                    await chunks.response.aread()
+                    return _whole(chunks.response)
                 async for chunk in _read_async(chunks):
                     for text, kind in parts.feed(chunk):
                         await pass_on(sink, text, kind)
-    return Completion(parts.completion(), chunks.response.headers, streamed=True)
+    return _ended(parts, chunks.response)
+
+
+def _whole(http: httpx2.Response) -> Completion:
+    """Return the completion of a server that does not stream."""
+    if isinstance(body := plain_json(http), dict):
+        return Completion(body, http.headers, streamed=False)
+    raise _no_stream(http)
+
+
+def _ended(parts: StreamAssembler, http: httpx2.Response) -> Completion:
+    """Return the completion after the last chunk."""
+    if parts.begun or is_event_stream(http):
+        return Completion(parts.completion(), http.headers, streamed=True)
+    raise _no_stream(http)
+
+
+def _no_stream(http: httpx2.Response) -> ModelUnavailableError:
+    kind = http.headers.get("content-type") or "nothing"
+    return ModelUnavailableError(
+        f"the model server answered with no stream of a chat completion, but with {kind[:100]}; check OPENAI_BASE_URL "
+        "or api_base, which usually ends with /v1",
+        may_have_cost=True,
+        outage=False,
+    )
 
 
 # What the library raises for a stream whose lines are no UTF-8, or no JSON, or nested deeper than it reads.
@@ -84,5 +117,7 @@ async def _read_async(chunks: AsyncIterable[Any]) -> AsyncIterator[Any]:
 
 def _unreadable(error: Exception) -> ModelUnavailableError:
     return ModelUnavailableError(
-        f"the model server streamed something that cannot be read ({type(error).__name__}: {error})", may_have_cost=True
+        f"the model server streamed something that cannot be read ({type(error).__name__}: {error})",
+        may_have_cost=True,
+        outage=False,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from turnwise.models.openai.wire import parse_completion, request_body
 from turnwise.models.providers import named_provider
 from turnwise.models.tokens.price_list import known_context_length, price
 from turnwise.models.tokens.tokenizer import tokenizer_for
-from turnwise.models.tokens.usage import LLMTokenUsage, reported
+from turnwise.models.tokens.usage import LLMTokenUsage
 
 if TYPE_CHECKING:
     from turnwise.models.openai.batches import RemoteBatches
@@ -132,8 +133,11 @@ class OpenAIGPT(ModelClient):
         return response.model_copy(update={"usage": usage})
 
     def batch_usage(self, completion: object) -> LLMTokenUsage:
-        """The usage that a completion of a batch tells, with its cost; none, where it tells of none."""
-        usage = reported(completion.get("usage") if isinstance(completion, dict) else None)
+        """The usage that a completion of a batch tells, with its cost; none, where it tells of none.
+
+        Raises `ModelUnavailableError` if `completion` is none.
+        """
+        usage = parse_completion(completion).usage
         return usage.model_copy(update={"cost": self.batch_price(usage)})
 
     def _price(self, usage: LLMTokenUsage, *, batched: bool = False) -> Decimal | None:
@@ -176,4 +180,5 @@ def _not_passed_on(answer: Completion, response: LLMResponse) -> Iterable[tuple[
 
 def _most_tokens(value: LLMMessage | LLMResponse) -> int:
     """Return an upper bound: no byte-level BPE makes more tokens than there are bytes."""
-    return len(value.model_dump_json().encode())
+    text = json.dumps(value.model_dump(), ensure_ascii=False, default=str)
+    return len(text.encode(errors="surrogatepass"))

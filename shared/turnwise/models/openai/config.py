@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 
+from turnwise.base.loopback import is_loopback
+from turnwise.errors import ConfigurationError
 from turnwise.models.base import LLMConfig
 from turnwise.models.call_params import OpenAICallParams
 from turnwise.models.limits.window import Caps
@@ -43,8 +44,8 @@ class OpenAIGPTConfig(LLMConfig):
       for this model and key; calls wait for room. None: what the server announces, no limit where it announces none.
       `limit_window` is the length of that minute in seconds, for servers that count otherwise, and for tests.
 
-    Raises `ConfigurationError` for a setting that does not exist; its model's client does so for a provider that is not
-    known.
+    Raises `ConfigurationError` for a setting that does not exist, and for one price without the other; its model's
+    client does so for a provider that is not known.
     """
 
     type: str = "openai"
@@ -76,6 +77,13 @@ class OpenAIGPTConfig(LLMConfig):
         if isinstance(params, OpenAICallParams) and params.max_tokens is not None:
             given = {**given, "max_output_tokens": params.max_tokens}
         return given
+
+    @model_validator(mode="after")
+    def _has_both_prices(self) -> Self:
+        if (self.input_price is None) != (self.output_price is None):
+            missing = "input_price" if self.input_price is None else "output_price"
+            raise ConfigurationError(f"{missing} is missing; give both prices, in USD per million tokens, or none")
+        return self
 
     @property
     def route(self) -> ModelRoute:
@@ -161,16 +169,18 @@ class OpenAIGPTConfig(LLMConfig):
 
     @property
     def _at_openai(self) -> bool:
-        host = urlsplit(self.base_url).hostname or ""
+        host = _host_of(self.base_url)
         return host.endswith((".openai.com", ".openai.azure.com"))
 
 
-def is_loopback(url: str) -> bool:
+def is_here(url: str) -> bool:
     """Return whether `url` names this machine."""
-    host = urlsplit(url).hostname or ""
-    if host == "localhost":
-        return True
+    return is_loopback(_host_of(url))
+
+
+def _host_of(url: str) -> str:
+    """The host of an address; none of one that is malformed, which the first call tells."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        return urlsplit(url).hostname or ""
     except ValueError:
-        return False
+        return ""

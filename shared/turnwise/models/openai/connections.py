@@ -22,7 +22,7 @@ import openai
 from turnwise.base.tls import process_tls
 from turnwise.errors import ConfigurationError
 from turnwise.models.openai.blocking_clients import KEPT_SECONDS, ClientLine, Lines
-from turnwise.models.openai.config import OpenAIGPTConfig, is_loopback
+from turnwise.models.openai.config import OpenAIGPTConfig, is_here
 from turnwise.observability.redaction import hide
 
 _CROWD = 32  # calls in flight on one client before another is made
@@ -143,7 +143,7 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
     key = config.key
     if not key:
         provider = config.route.provider
-        if provider.needs_key and not is_loopback(base_url):
+        if provider.needs_key and not is_here(base_url):
             raise ConfigurationError(
                 f"no API key for model {config.chat_model} at {base_url}: set {' or '.join(provider.key_variables)} or "
                 "the configuration's api_key, or start `turnwise fake-llm` and set OPENAI_BASE_URL to the address it "

@@ -46,6 +46,7 @@ def parse_embeddings(answer: object, texts: int) -> tuple[list[Sequence[float]],
             f"the model server's answer holds no embeddings ({type(error).__name__}: {error}): {found}; check "
             "OPENAI_BASE_URL or api_base, which usually ends with /v1, and that the model makes embeddings",
             may_have_cost=True,
+            outage=False,
         ) from error
 
 

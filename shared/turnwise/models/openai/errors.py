@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 
 import httpx2
 import openai
@@ -17,6 +18,7 @@ from turnwise.errors import (
     ModelTimeoutError,
     ModelUnavailableError,
 )
+from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.limits.announcement import rate_limits
 from turnwise.observability.redaction import redacted
 
@@ -35,6 +37,18 @@ _TOO_LONG_CODE, _TOO_LONG_WORDS = "context_length_exceeded", "context length"
 # Of an account that is used up; no waiting helps.
 _NO_CREDIT = "insufficient_quota"
 _FILTERED = ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation")
+# The status of an error within a stream, by the codes and types of OpenAI and of servers that speak as it does.
+_STATUS_OF_WORD = {
+    **dict.fromkeys(("invalid_request_error", _TOO_LONG_CODE, *_FILTERED), 400),
+    **dict.fromkeys(("authentication_error", "invalid_api_key"), 401),
+    "permission_error": 403,
+    **dict.fromkeys(("not_found_error", "model_not_found"), 404),
+    "request_too_large": 413,
+    **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", _NO_CREDIT), 429),
+    **dict.fromkeys(("server_error", "internal_server_error", "api_error"), 500),
+    **dict.fromkeys(("overloaded_error", "service_unavailable"), 503),
+    "timeout_error": 504,
+}
 _TOO_LONG = (
     "set chat_context_length, so that old messages are shortened in time, or max_output_tokens, if the answer takes "
     "too much of it"
@@ -48,6 +62,8 @@ def told_as_model_errors(model: str, base_url: str) -> Iterator[None]:
     Of a call that was cancelled nothing is to be said of the server: it raises `CallCancelledError`.
     """
     check_cancelled()
+    if (fault := _fault_of(base_url)) is not None:
+        raise _never_sent(f"model {model} at {base_url}", fault)
     try:
         yield
     except (openai.APIError, httpx2.HTTPError) as error:
@@ -63,20 +79,42 @@ def model_error(error: Exception, model: str, base_url: str) -> ModelError:
             f"{who} did not answer in time; raise the configuration's timeout if it is slow", _was_sent(error)
         )
     if isinstance(error, openai.APIStatusError):
-        return _status_error(error, who)
+        text = f"{who} answered {error.status_code}: {_reason(error)}"
+        return _status_error(error, error.status_code, text, rate_limits(error.response.headers))
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
         cause = error.__cause__ or error
         if isinstance(cause, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
-            return ModelRequestError(
-                f"no request can be sent to {who}: {redacted(str(cause))}; check OPENAI_BASE_URL or api_base, which "
-                "begins with http:// or https://, and the headers of the configuration"
-            )
+            return _never_sent(who, str(cause))
         return ModelUnavailableError(
             f"no connection to {who}: {type(cause).__name__}: {redacted(str(cause))}; check that the server runs and "
             "OPENAI_BASE_URL or api_base is right",
             _was_sent(error),
         )
+    if isinstance(error, openai.APIError) and (status := _streamed_status(error)) is not None:
+        told = _status_error(
+            error, status, f"{who} streamed the error {error.code or error.type}: {_reason(error)}", None
+        )
+        told.may_have_cost = status >= 500  # what it had answered until then
+        return told
     return ModelUnavailableError(f"{who} sent an unusable answer: {type(error).__name__}: {error}", True, outage=False)
+
+
+@lru_cache(maxsize=256)
+def _fault_of(base_url: str) -> str | None:
+    """Say what is wrong with an address for which HTTP and the resolver raise errors of other kinds than theirs."""
+    try:
+        url = httpx2.URL(base_url)
+        url.raw_host.decode("ascii").encode("idna")  # as the resolver does
+    except (httpx2.InvalidURL, ValueError) as error:
+        return str(error)
+    return None if url.port is None or url.port < 2**16 else f"there is no port {url.port}"
+
+
+def _never_sent(who: str, why: str) -> ModelRequestError:
+    return ModelRequestError(
+        f"no request can be sent to {who}: {redacted(why)}; check OPENAI_BASE_URL or api_base, which "
+        "begins with http:// or https://, and the headers of the configuration"
+    )
 
 
 def _was_sent(error: Exception) -> bool:
@@ -84,11 +122,17 @@ def _was_sent(error: Exception) -> bool:
     return not isinstance(error.__cause__ or error, _NEVER_SENT)
 
 
-def _status_error(error: openai.APIStatusError, who: str) -> ModelError:
-    status = error.status_code
-    text = f"{who} answered {status}: {_reason(error)}"
-    if status == 429 and error.code != _NO_CREDIT:
-        limits = rate_limits(error.response.headers)
+def _streamed_status(error: openai.APIError) -> int | None:
+    """The status that an error within a stream would have had as an answer; None where it does not say."""
+    code = str(error.code)
+    if code.isdecimal() and len(code) == 3 and 400 <= int(code) < 600:
+        return int(code)
+    # The code first: a type is wide, such as `invalid_request_error` for a wrong key.
+    return _STATUS_OF_WORD.get(code) or _STATUS_OF_WORD.get(str(error.type))
+
+
+def _status_error(error: openai.APIError, status: int, text: str, limits: RateLimits | None) -> ModelError:
+    if status == 429 and _NO_CREDIT not in (error.code, error.type):
         return ModelRateLimitError(text, retry_after=limits.retry_after if limits else None, limits=limits)
     if status in (408, 504):
         return ModelTimeoutError(text, may_have_cost=True)
@@ -96,16 +140,18 @@ def _status_error(error: openai.APIStatusError, who: str) -> ModelError:
         return ModelUnavailableError(text, outage=status != _NOT_IMPLEMENTED)
     if status == 400 and error.code in _FILTERED:
         return ModelRefusedError(f"{text}; the provider's filter does not let it through")
-    hint = _TOO_LONG if _is_too_long(error) else _HINTS.get(status)
+    hint = _TOO_LONG if _is_too_long(error, status) else _HINTS.get(status)
     return ModelRequestError(f"{text}; {hint}" if hint else text)
 
 
-def _is_too_long(error: openai.APIStatusError) -> bool:
-    return error.status_code == 400 and (error.code == _TOO_LONG_CODE or _TOO_LONG_WORDS in _reason(error).lower())
+def _is_too_long(error: openai.APIError, status: int) -> bool:
+    return status == 400 and (error.code == _TOO_LONG_CODE or _TOO_LONG_WORDS in _reason(error).lower())
 
 
-def _reason(error: openai.APIStatusError) -> str:
+def _reason(error: openai.APIError) -> str:
     body = error.body
     if isinstance(body, dict) and body.get("message"):
         return str(body["message"])
-    return (error.response.text or error.response.reason_phrase)[:500]
+    if isinstance(error, openai.APIStatusError):
+        return (error.response.text or error.response.reason_phrase)[:500]
+    return error.message

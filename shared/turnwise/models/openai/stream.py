@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -22,9 +23,13 @@ _KINDS = {
 
 
 class StreamAssembler:
-    """Takes the chunks of one stream in order; `completion` is then what the API would have sent unstreamed."""
+    """Takes the chunks of one stream in order; `completion` is then what the API would have sent unstreamed.
+
+    `begun` says that a chunk came.
+    """
 
     def __init__(self) -> None:
+        self.begun = False
         self._texts: dict[str, list[str]] = {}
         self._calls = StreamedCalls()
         self._function: Json | None = None
@@ -34,18 +39,22 @@ class StreamAssembler:
 
     def feed(self, chunk: object) -> list[Piece]:
         """Take one chunk, and say what came with it; raises `ModelUnavailableError` if it is none."""
+        self.begun = True
         try:
             return list(self._feed(chunk))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ModelUnavailableError(
                 f"the model server streamed something that is not a chunk of a chat completion: {str(chunk)[:300]}",
                 may_have_cost=True,
+                outage=False,
             ) from error
 
     def _feed(self, chunk: Any) -> Iterator[Piece]:
         self._model = chunk.get("model") or self._model
         self._usage = chunk.get("usage") or self._usage
         for choice in chunk.get("choices") or ():
+            if choice.get("index"):  # with `n` there are several; the first one is the answer
+                continue
             self._finish = choice.get("finish_reason") or self._finish
             delta = choice.get("delta") or {}
             yield from self._text(delta)
@@ -97,5 +106,7 @@ def _extend(function: Json, delta: Json, named: StreamEventType, argued: StreamE
         function["name"] = name
         yield name, named
     if arguments := delta.get("arguments"):
+        if isinstance(arguments, dict):  # not what the API says, but some servers do
+            arguments = json.dumps(arguments)
         function["arguments"] += arguments
         yield arguments, argued

@@ -137,6 +137,7 @@ def parse_completion(body: object) -> LLMResponse:
             f"the model server's answer is not a chat completion ({type(error).__name__}: {error}): {found}; "
             "check OPENAI_BASE_URL or api_base, which usually ends with /v1",
             may_have_cost=True,
+            outage=False,
         ) from error
 
 

@@ -118,4 +118,4 @@ def _doubt_of(name: str, count: Any) -> str:
         whole = True
     if whole and 0 <= count <= MOST_TOKENS:
         return ""
-    return f"{name} is {str(count)[:40]}, not a number of 0 to {MOST_TOKENS}"
+    return f"{name} is {repr(count)[:40]}, not a number of 0 to {MOST_TOKENS}"
