@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import AgentDoneTool, App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
@@ -69,13 +66,6 @@ def task(what: str, tool: type[Find] = Find) -> Task:
     finder.enable_message(tool)
     parent.add_sub_task(Task(finder, interactive=False))
     return parent
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 @pytest.mark.parametrize("tool", [Find, FindSome])

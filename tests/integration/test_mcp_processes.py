@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, ListToolsResult, Tool
+from tests.e2e.waiting import until
 from tests.support.databases import fresh_sqlite
 from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
@@ -29,7 +35,7 @@ from turnwise import (
     MockLMConfig,
     Task,
 )
-from turnwise.errors import ToolServerUnavailableError
+from turnwise.errors import ToolOutcomeUnknownError, ToolServerUnavailableError
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.values.outcomes import Resolution
@@ -89,9 +95,7 @@ def test_a_server_that_dies_is_started_again_but_no_call_is_made_twice() -> None
 def _after_the_end_is_seen(server: MCPTools, call: Callable[[], int]) -> int:
     session = next(iter(server._connections.values()))._session
     assert session is not None
-    deadline = time.monotonic() + 10
-    while not session.ended and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: session.ended, "the end of the session to be seen", every=0.01)
     return call()
 
 
@@ -107,14 +111,14 @@ class HTTPServer:
 
     def start(self) -> None:
         self._process = subprocess.Popen([*COMMAND, str(self.port)], stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            except ConnectionRefusedError:
-                time.sleep(0.05)
-        raise AssertionError("the server did not start")
+        until(self._listens, "the server to listen")
+
+    def _listens(self) -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", self.port)).close()
+        except ConnectionRefusedError:
+            return False
+        return True
 
     def stop(self) -> None:
         self._process.kill()
@@ -139,6 +143,82 @@ def test_a_server_over_http_may_be_restarted_between_calls(over_http: HTTPServer
         after = ask(agent, '{"request": "process"}')
 
     assert before != after
+
+
+class _Proxy(BaseHTTPRequestHandler):
+    """Stands before a server with one tool, and answers each call with the status that is asked for."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        told = {"protocolVersion": "2025-06-18", "capabilities": {}, "serverInfo": {"name": "x", "version": "1"}}
+        schema = {"type": "object", "properties": {"status": {"type": "integer"}, "error": {"type": "string"}}}
+        listed = {"tools": [{"name": "pay", "inputSchema": schema}]}
+        results: dict[str, Any] = {"initialize": told, "tools/list": listed}
+        if "id" not in request:
+            self._answer(202)
+        elif request["method"] in results:
+            self._answer(200, {"id": request["id"], "result": results[request["method"]]})
+        elif request["method"] == "tools/call":
+            given = request["params"]["arguments"]
+            error = {"id": request["id"], "error": {"code": -32603, "message": given.get("error")}}
+            self._answer(given["status"], error if "error" in given else None)
+        else:
+            self._answer(200, {"id": request["id"], "error": {"code": -32601, "message": "Method not found"}})
+
+    def do_GET(self) -> None:
+        self._answer(405)
+
+    def _answer(self, status: int, message: dict[str, Any] | None = None) -> None:
+        body = b"<html>" if message is None else json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html" if message is None else "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def proxy() -> Iterator[MCPTools]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Proxy) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        with MCPTools(f"http://127.0.0.1:{http.server_port}/mcp", timeout=20) as server:
+            yield server
+        http.shutdown()
+
+
+@pytest.mark.parametrize("status", [502, 503, 504])
+def test_a_call_that_a_proxy_answers_has_an_unknown_outcome(proxy: MCPTools, status: int) -> None:
+    agent = agent_with(proxy)
+
+    with pytest.raises(ToolOutcomeUnknownError, match=f"a call of 'pay' .* by a proxy, with HTTP status {status}; "):
+        ask(agent, json.dumps({"request": "pay", "status": status}))
+
+    told = ask(agent, json.dumps({"request": "pay", "status": status, "error": "no money"}))
+    assert told == "ERROR: the tool `pay` failed: no money"
+    assert ask(agent, '{"request": "pay", "status": 500}').startswith("ERROR: the tool `pay` failed: ")
+
+
+def test_a_tool_that_speaks_of_a_session_is_called_once() -> None:
+    calls: list[Any] = []
+
+    async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
+        schema = {"type": "object", "properties": {"item": {"type": "string"}}}
+        return ListToolsResult(tools=[Tool(name="buy", description="Buy an item.", input_schema=schema)])
+
+    async def call_tool(_context: Any, params: Any) -> Any:
+        calls.append(params.arguments)
+        raise MCPError(code=INVALID_PARAMS, message="Session not found")
+
+    shop = Server("shop", version="1", on_list_tools=list_tools, on_call_tool=call_tool)
+    with MCPTools(shop) as server:
+        told = ask(agent_with(server), '{"request": "buy", "item": "pen"}')
+
+    assert (calls, "Session not found" in told) == ([{"item": "pen"}], True)
 
 
 def test_in_a_served_run_the_responder_opens_its_own_connection(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 from mcp import MCPError
-from mcp_types import CallToolResult
+from mcp_types import INTERNAL_ERROR, CallToolResult, ErrorData
 from tests.support.cli import Terminal, terminal
 from tests.support.mcp_clients import COMMAND, Mode, Person, environment, fields, over_http, over_stdio, text
 from tests.support.mcp_desk import app
@@ -168,6 +168,25 @@ def test_a_question_that_no_one_answers_is_answered_later(address: str, mode: Mo
             assert late.is_error
 
     asyncio.run(use())
+
+
+class Clerk(Person):
+    """Sits at a client that cannot show a question."""
+
+    async def __call__(self, context: Any, params: Any) -> Any:
+        return ErrorData(code=INTERNAL_ERROR, message="no window to show it in")
+
+
+def test_a_client_that_fails_to_ask_gets_the_question(address: str) -> None:
+    async def use() -> CallToolResult:
+        async with over_http(address, "legacy", KEY, Clerk(None)) as client:
+            return await client.call_tool("trip", {"message": "A trip to Braga"})
+
+    result = asyncio.run(use())
+
+    assert not result.is_error
+    assert fields(result)["question"]["text"] == "Shall I book Braga?"
+    assert f'run_id "{fields(result)["run_id"]}"' in text(result)
 
 
 @both_eras

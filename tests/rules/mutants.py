@@ -274,7 +274,7 @@ MUTANTS = (
         "doc.metadata.tools_from_agent and bool(tools or calls or function)",
         "doc.metadata.tools_from_agent",
     ),
-    _mutant("TYPE-1", _TYPES, "        return result.content\n", "        return result.content.strip()\n"),
+    _mutant("TYPE-1", _TYPES, "    return result.content\n\n", "    return result.content.strip()\n\n"),
     _mutant("TYPE-6", _TYPES, "value = tool.get_value_of_type(kind)", "value = None"),
     _mutant(
         "TYPE-8",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from turnwise import AgentDoneTool, ToolMessage
+from turnwise import AgentDoneTool, ChatDocument, ToolMessage
 
 
 class Add(ToolMessage):
@@ -49,3 +49,11 @@ class Value(ToolMessage):
 
     def handle(self) -> AgentDoneTool:
         return AgentDoneTool(content=self.it)
+
+
+class Given(ToolMessage):
+    request: str = "given"
+    purpose: str = "To say of what type the value is that came before."
+
+    def handle(self, chat_doc: ChatDocument) -> str:
+        return type(chat_doc.parent.content_any).__name__ if chat_doc.parent is not None else "nothing"

@@ -23,6 +23,7 @@ _HANDLING = (
     "handle_message",
     "handle_message_async",
 )
+_SETTABLE = frozenset((*_HANDLING, "handle_tool_message", "handle_tool_message_async"))
 
 
 class ChatAgent(Agent):
@@ -41,6 +42,8 @@ class ChatAgent(Agent):
     # True if the application's own code answers as LLM, or as AGENT. Set once for a class, because each move asks.
     _own_llm: ClassVar[bool] = False
     _own_handling: ClassVar[bool] = False
+    # The methods for tools and messages that were set on this one agent.
+    _set_here: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, config: ChatAgentConfig | None = None, task: Sequence[LLMMessage] | None = None) -> None:
         super().__init__(_with_task(config, task) if task else config)
@@ -48,6 +51,16 @@ class ChatAgent(Agent):
             self.set_output_format(self.config.output_format)
             # The configuration says it already, so it is not kept.
             self.record.output_format = None
+
+    if not TYPE_CHECKING:  # or a type checker would take any name for an attribute
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            # A look into `__dict__` for each answer would make CPython read all attributes more slowly.
+            if name in _SETTABLE:
+                object.__setattr__(self, "_set_here", self._set_here | {name})
+                if name in _HANDLING:
+                    object.__setattr__(self, "_own_handling", True)
+            object.__setattr__(self, name, value)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -176,9 +176,7 @@ def answer_to(
     except BaseException as error:
         tell_error(agent, error)
         raise
-    doc = ChatDocument.from_LLMResponse(
-        response, recognize_recipient_in_content=agent.config.recognize_recipient_in_content
-    )
+    doc = _document(agent, response)
     doc.metadata.agent_id = agent.id
     showing.finished(doc)
     return doc
@@ -242,10 +240,25 @@ def _unanswered(agent: ChatAgent, call: OpenAIToolCall) -> str:
     return agent.tool_validation_error(fault.error) if fault is not None else ""
 
 
-def _taken_in(agent: ChatAgent, response: LLMResponse, message: ChatDocument | None) -> ChatDocument:
-    doc = ChatDocument.from_LLMResponse(
-        response, recognize_recipient_in_content=agent.config.recognize_recipient_in_content
+def _document(agent: ChatAgent, response: LLMResponse) -> ChatDocument:
+    """Return the answer of the model as a message, with whom it addresses."""
+
+    def addresses(request: str | None) -> bool:
+        if request is None:  # an object of the format is data
+            output = agent.answer_format
+            return output is None or output.tool is not None
+        known = agent.toolbox.known.get(request)
+        return known is None or not known._recipient_is_data
+
+    return ChatDocument.from_LLMResponse(
+        response,
+        recognize_recipient_in_content=agent.config.recognize_recipient_in_content,
+        addresses=addresses,
     )
+
+
+def _taken_in(agent: ChatAgent, response: LLMResponse, message: ChatDocument | None) -> ChatDocument:
+    doc = _document(agent, response)
     record, calls = agent.record, response.oai_tool_calls or []
     if calls or record.open_calls:
         record.open_calls = list(calls)
@@ -259,6 +272,7 @@ def _taken_in(agent: ChatAgent, response: LLMResponse, message: ChatDocument | N
         tool_calls=response.oai_tool_calls or None,
         function_call=response.function_call,
         chat_document_id=meta.id,
+        recipient=meta.recipient,
     )
     history.append(said)
     if message is not None and message.metadata.tool_ids:

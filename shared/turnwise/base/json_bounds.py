@@ -86,6 +86,11 @@ def as_unicode(text: str) -> str:
     return text if is_unicode(text) else text.encode(errors="replace").decode()
 
 
+def storable(text: str) -> str:
+    """The text as every database keeps it: U+FFFD for each NUL, a question mark for each half of a surrogate pair."""
+    return as_unicode(text.replace("\0", "\ufffd"))
+
+
 def _opened(item: Any, kind: type[Any], inner: list[Any]) -> str | None:
     """Add what the item holds to `inner`, or say what is wrong with it."""
     # By exact type first: every turn's JSON comes here, and a check against an abstract class takes longest of all.

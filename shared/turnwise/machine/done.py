@@ -53,13 +53,13 @@ def ending_tools(doc: ChatDocument, agent: AgentFacts) -> tuple[ToolMessage, ...
 def has_done_tool(doc: ChatDocument, agent: AgentFacts) -> bool:
     """Return whether a tool that ends a task is attached, and trusted."""
     attached = doc.tool_messages
-    if not attached or not any(_ends_tasks(type(tool)) for tool in attached):
+    if not attached or not any(ends_tasks(type(tool)) for tool in attached):
         return False
-    return any(_ends_tasks(type(tool)) for tool in ending_tools(doc, agent))
+    return any(ends_tasks(type(tool)) for tool in ending_tools(doc, agent))
 
 
 @lru_cache(maxsize=4_096)
-def _ends_tasks(kind: type[ToolMessage]) -> bool:
+def ends_tasks(kind: type[ToolMessage]) -> bool:
     """Return whether such a tool ends a task; to ask it of a class of pydantic takes long."""
     return issubclass(kind, _DONE_TOOLS)
 

@@ -83,4 +83,5 @@ def _metadata(spec: TaskSpec, facts: Facts, doc: ChatDocument | None, status: St
         block=doc.metadata.block if doc else None,
         tool_ids=list(doc.metadata.tool_ids) if doc else [],
         tainted=doc.metadata.tainted if doc else False,
+        quoted=doc.metadata.quoted if doc else False,
     )

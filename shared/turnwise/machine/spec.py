@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from turnwise.machine.sequences import CompiledSequence
 
@@ -61,3 +62,9 @@ class TaskSpec:
         for sub in self.sub_tasks:
             keys.extend(sub.agents())
         return tuple(dict.fromkeys(keys))
+
+    @cached_property
+    def prefixes(self) -> frozenset[str]:
+        """The texts that address someone in an answer of this task or of one below."""
+        own = {self.addressing_prefix} if self.addressing_prefix and self.recognize_string_signals else ()
+        return frozenset(own).union(*(sub.prefixes for sub in self.sub_tasks))

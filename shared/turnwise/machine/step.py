@@ -138,7 +138,9 @@ class Step(AfterStep):
                     return doc.changed(content=PASS)
             return doc
         # ROUTE-4, ROUTE-6
-        return doc.changed(content=route.text, metadata=doc.metadata.changed(recipient=route.recipient))
+        value = route.text if doc.content_any == doc.content else doc.content_any
+        metadata = doc.metadata.changed(recipient=route.recipient)
+        return doc.changed(content=route.text, content_any=value, metadata=metadata)
 
     def _is_pass(self, doc: ChatDocument) -> bool:
         return self.spec.recognize_string_signals and PASS in doc.content

@@ -21,6 +21,7 @@ from mcp_types import (
     PaginatedRequestParams,
 )
 from mcp_types.version import is_version_at_least
+from pydantic import ValidationError
 
 from turnwise.base.version import VERSION
 from turnwise.client import AsyncClient
@@ -133,7 +134,10 @@ class _Client:
         """Ask the client's user within the call, where the protocol has it so."""
         if _calls_again(self._context) or not _may_ask(self._context):
             return None
-        response = await self._context.session.elicit_form(question.text, _FORM, self._context.request_id)
+        try:
+            response = await self._context.session.elicit_form(question.text, _FORM, self._context.request_id)
+        except (MCPError, ValidationError):  # the client refuses, or answers what is no answer
+            return None
         return _answer_in(response)
 
 

@@ -11,9 +11,10 @@ from turnwise.messages.document_metadata import ChatDocMetaData, document_id
 from turnwise.messages.entity import Entity
 from turnwise.messages.history_form import history_messages
 from turnwise.messages.json_text import json_objects
+from turnwise.messages.lent import lent_tool, lent_value
 from turnwise.messages.linked_document import LinkedDocument
 from turnwise.messages.log_fields import ChatDocLoggerFields
-from turnwise.messages.signals import addressee
+from turnwise.messages.signals import Addresses, addressee, any_object
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.base import LLMFunctionCall, LLMMessage, LLMResponse, OpenAIToolCall, Role
 
@@ -90,7 +91,8 @@ class ChatDocument(LinkedDocument):
     def lent(self) -> Self:
         """Return a copy of the same id for an application, which may change it: this one stays as it was seen."""
         return self.changed(
-            tool_messages=list(self.tool_messages),
+            content_any=lent_value(self.content_any),
+            tool_messages=[lent_tool(tool) for tool in self.tool_messages],
             files=list(self.files),
             metadata=self.metadata.changed(tool_ids=list(self.metadata.tool_ids)),
         )
@@ -135,7 +137,7 @@ class ChatDocument(LinkedDocument):
         sender = {Role.ASSISTANT: Entity.LLM, Role.SYSTEM: Entity.SYSTEM}.get(message.role, Entity.USER)
         return ChatDocument(
             content=message.content,
-            content_any=message.content,
+            content_any=message.content or None,
             content_is_none=not message.content and bool(message.tool_calls or message.function_call),
             function_call=message.function_call,
             oai_tool_calls=message.tool_calls,
@@ -147,25 +149,27 @@ class ChatDocument(LinkedDocument):
         response: LLMResponse,
         displayed: bool = False,
         recognize_recipient_in_content: bool = True,
+        addresses: Addresses = any_object,
     ) -> ChatDocument:
         """A model's answer as a document from LLM.
 
         With `recognize_recipient_in_content` an addressee is read out of its text (`TO[name]: text`, or JSON with a
-        field `recipient`). `displayed` changes nothing: a message does not know whether it was shown.
+        field `recipient`, of the objects that may hold one by `addresses`). `displayed` changes nothing: a message does
+        not know whether it was shown.
         """
         recipient, content = "", response.message or ""
         if recognize_recipient_in_content and content:
-            recipient, content = addressee(content)
+            recipient, content = addressee(content, addresses)
         elif content:
             content = content.strip()
         if not content and response.message and recipient:
             content = response.message
         calls = response.function_call or (response.oai_tool_calls[0].function if response.oai_tool_calls else None)
-        if calls is not None and recognize_recipient_in_content and not recipient:
+        if calls is not None and recognize_recipient_in_content and not recipient and addresses(calls.name):
             recipient = str((calls.arguments or {}).get("recipient") or "")
         return ChatDocument.made(
             content=content,
-            content_any=content,
+            content_any=content or None,
             content_is_none=response.message is None,
             reasoning=response.reasoning,
             oai_tool_calls=response.oai_tool_calls or None,

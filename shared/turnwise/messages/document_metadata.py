@@ -30,7 +30,8 @@ class ChatDocMetaData(SharedFieldsSet):
       needed.
     - `status`: how the task ended, on the result of a task.
     - `tainted`: the text goes back to a human or to the outside, and `tools_from_agent`: tools in it were put there by
-      a model or a handler, not typed; see `Trust` in the docs.
+      a model or a handler, not typed; `quoted`: the text is that of a stranger, such as an MCP server, and no tool is
+      looked for in it; see `Trust` in the docs.
     - `takes_back`: ids of the messages that a rewind undid with this one, which sub-tasks forget.
     - `max_retained_tokens`: of a tool's result, how many tokens a model's history keeps once it was answered; None for
       all.
@@ -54,6 +55,7 @@ class ChatDocMetaData(SharedFieldsSet):
     status: StatusCode | None = None
     tainted: bool = False
     tools_from_agent: bool = False
+    quoted: bool = False
     max_retained_tokens: int | None = None
     takes_back: tuple[str, ...] = ()
     source: Entity | str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turnwise.base.text import value_as_text
 from turnwise.messages.api_results import match_results
@@ -30,7 +30,7 @@ def history_messages(
     if messages[-1].role == Role.USER:
         return [*messages[:-1], messages[-1].model_copy(update={"files": files})]
     meta = doc.metadata
-    return [*messages, LLMMessage.made(role=Role.USER, files=files, chat_document_id=meta.id, tainted=meta.tainted)]
+    return [*messages, LLMMessage.made(role=Role.USER, files=files, **_origin(meta))]
 
 
 def _messages(doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function: str | None) -> list[LLMMessage]:
@@ -52,6 +52,7 @@ def _messages(doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function
                 tool_calls=doc.oai_tool_calls,
                 function_call=doc.function_call,
                 chat_document_id=meta.id,
+                recipient=meta.recipient,
                 tainted=meta.tainted,
             )
         ]
@@ -69,7 +70,7 @@ def _messages(doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function
             return [_answer(answered, text, meta)]
         answers = [_answer(key, result, meta) for key, result in by_id.items()]
         # What answers no open call is said beside the results.
-        beside = LLMMessage.made(role=Role.USER, content=text, chat_document_id=meta.id, tainted=meta.tainted)
+        beside = LLMMessage.made(role=Role.USER, content=text, **_origin(meta))
         return [*answers, beside] if text else answers
     if doc.oai_tool_id2result:
         content = content or "\n\n".join(doc.oai_tool_id2result.values())
@@ -80,15 +81,16 @@ def _messages(doc: ChatDocument, open_calls: list[OpenAIToolCall], open_function
     role = Role.SYSTEM if meta.sender == Entity.SYSTEM else Role.USER
     if open_function is not None:
         role = Role.FUNCTION
-    return [
-        LLMMessage.made(role=role, name=open_function, content=content, chat_document_id=meta.id, tainted=meta.tainted)
-    ]
+    return [LLMMessage.made(role=role, name=open_function, content=content, **_origin(meta))]
 
 
 def _answer(call_id: str | None, content: str, meta: ChatDocMetaData) -> LLMMessage:
-    return LLMMessage.made(
-        role=Role.TOOL, tool_call_id=call_id, content=content, chat_document_id=meta.id, tainted=meta.tainted
-    )
+    return LLMMessage.made(role=Role.TOOL, tool_call_id=call_id, content=content, **_origin(meta))
+
+
+def _origin(meta: ChatDocMetaData) -> dict[str, Any]:
+    """The fields that say which message it was, and whose words."""
+    return {"chat_document_id": meta.id, "tainted": meta.tainted, "quoted": meta.quoted}
 
 
 def _with_foreign_calls(content: str, function: LLMFunctionCall | None, calls: list[OpenAIToolCall] | None) -> str:

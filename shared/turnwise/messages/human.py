@@ -37,4 +37,4 @@ def human_answer(
         tool_ids=list(question.metadata.tool_ids) if question is not None else [],
         oai_tool_id=open_calls[0].id if len(open_calls) == 1 else None,
     )
-    return ChatDocument(content=text, metadata=metadata)
+    return ChatDocument(content=text, content_any=text or None, metadata=metadata)

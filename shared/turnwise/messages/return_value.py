@@ -17,17 +17,17 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 def value_of_type(result: ChatDocument, wanted: Any) -> Any:
     """The value of type `wanted` in the result, None if there is none.
 
-    In order: the text itself for `str`, unless it is blank; the handler's value; every tool of a class for
-    `list[Tool]`, the first one for a class; an object of another pydantic model, or a list or dict of a type, read from
-    the handler's value or from JSON in the text; a number or flag parsed from the text; a field of a tool. A result
-    that says neither yes nor no is no to `bool`. `X | None` is wanted as X. For `Any` it is the handler's value, or
-    else the text.
+    In order: the text itself for `str`, unless it is blank, without the object that a model wrapped it in; the
+    handler's value; every tool of a class for `list[Tool]`, the first one for a class; an object of another
+    pydantic model, or a list or dict of a type, read from the handler's value or from JSON in the text; a number or
+    flag parsed from the text; a field of a tool. A result that says neither yes nor no is no to `bool`. `X | None`
+    is wanted as X. For `Any` it is the handler's value, or else the text.
     """
     wanted = _without_none(wanted)
     if wanted in (Any, object):
         return result.content if result.content_any is None else result.content_any
     if wanted is str and result.content.strip():
-        return result.content
+        return _text(result)
     if _is_tool(wanted):
         return _tool(result, wanted)
     value = _handlers_value(result, wanted)
@@ -38,6 +38,15 @@ def value_of_type(result: ChatDocument, wanted: Any) -> Any:
     if value is None:
         value = _field(result, wanted)
     return False if value is None and wanted is bool else value
+
+
+def _text(result: ChatDocument) -> str:
+    """The text; of an answer that had to be a text, and was read out of an object with a `value`, that value."""
+    if isinstance(result.content_any, str) and result.content_any != result.content:
+        match result.json_objects():
+            case [{"value": str(value), **others}] if not others:
+                return value
+    return result.content
 
 
 def _without_none(wanted: Any) -> Any:

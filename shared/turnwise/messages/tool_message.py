@@ -89,6 +89,15 @@ class ToolMessage(BaseModel):
     # Whether the tool hands on what it was given, and so is no author of it (see `messages/provenance`).
     _steers: ClassVar[bool] = False
 
+    # The class that it is a form of whose `recipient` has to be filled in; None of any other class.
+    _unaddressed: ClassVar[type[ToolMessage] | None] = None
+
+    # True if the field `recipient` is an ordinary argument, and not the name of the agent that the tool is for.
+    _recipient_is_data: ClassVar[bool] = False
+
+    # Whether `messages/wire` writes the fields that were not given, too, so that they count as given when read.
+    _writes_unset: ClassVar[bool] = True
+
     # How a model writes it as text: "json" or "xml".
     _form: ClassVar[str] = "json"
 
@@ -313,4 +322,6 @@ def _with_recipient(cls: type[ToolMessage]) -> type[ToolMessage]:
 
     # The examples were written for the class without that field, and cannot be made of the one with it.
     made.examples = lambda: [addressed(example) for example in cls.examples()]  # type: ignore[method-assign]
+    made._unaddressed = cls
+    made._recipient_is_data = False
     return made

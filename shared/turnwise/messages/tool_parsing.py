@@ -2,7 +2,8 @@
 
 Where tools are looked for: already attached ones; else JSON objects in the text; else API tool calls; else the
 deprecated function call. Which count is a matter of trust: of text that a human typed, or that derives from it, only
-tools that the agent's model may use. That filter is here and nowhere else, so it holds wherever tools are looked at.
+tools that the agent's model may use; of text that is quoted, none. That filter is here and nowhere else, so it holds
+wherever tools are looked at.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
 from turnwise.messages.finite_numbers import NOT_FINITE, not_finite
 from turnwise.messages.provenance import untrusted
+from turnwise.messages.signals import escape_signals
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT
 from turnwise.messages.toolset import AgentFacts, ToolSets
 from turnwise.messages.written_names import written_names
 from turnwise.models.base import LLMFunctionCall, OpenAIToolCall
@@ -112,7 +115,12 @@ def tool_attempt(doc: ChatDocument, agent: AgentFacts) -> bool:
 
 
 def for_agent(tool: ToolMessage, agent_name: str) -> bool:
-    """Return whether the tool is meant for this agent: its `recipient` field, if any, is empty or names it."""
+    """Return whether the tool is meant for this agent: its `recipient` field, if any, is empty or names it.
+
+    Of some tools it is an argument, and says nothing of agents.
+    """
+    if type(tool)._recipient_is_data:
+        return True
     known = "recipient" in vars(tool) or _may_have_recipient(type(tool))
     recipient = getattr(tool, "recipient", "") if known else ""
     return not isinstance(recipient, str) or recipient in ("", agent_name)
@@ -176,6 +184,8 @@ def _find(doc: ChatDocument, agent: AgentFacts, distrusted: bool) -> Found:
         tools = list(_from_calls(doc.oai_tool_calls, agent, faults))
     elif doc.function_call is not None:
         tools = list(_from_function(doc.function_call, agent, faults, ""))
+    elif doc.metadata.quoted:
+        return NOTHING_FOUND
     else:
         tools = list(_from_text(doc, agent, faults))
     present = tuple(tools)
@@ -318,12 +328,14 @@ def _inferred(
 ) -> ToolMessage | None:
     """The tool meant by an object without `request`: the only handled one that its fields, as it reads them, fit.
 
-    The object may have no field that the tool lacks, and must have one that tells it from others.
+    The object may have no field that the tool lacks, and must have one that tells it from others. A tool that every
+    agent handles counts only if the model was given it: one that knows no such tool has written plain JSON.
     """
     candidates: list[ToolMessage] = []
     for request in sorted(agent.tools.handled):
         tool_class = agent.tools.known.get(request)
-        if tool_class is None or (distrusted and request not in agent.tools.usable):
+        given = request in agent.tools.usable
+        if tool_class is None or (not given and (distrusted or tool_class in HANDLED_BY_DEFAULT)):
             continue
         fields = read(tool_class)
         names = set(fields)
@@ -350,14 +362,17 @@ def call_fault(call: OpenAIToolCall, agent: AgentFacts) -> ToolFault | None:
 
 def unknown(name: str) -> str:
     """Return what the model is told of a tool that there is not."""
-    return f"ERROR: there is no tool named `{name}`."
+    return escape_signals(f"ERROR: there is no tool named `{name}`.")
 
 
 def explain(tool: str, error: ValidationError) -> str:
-    """Return what the model is told of a tool with bad fields: the tool, each field and why, and to write it again."""
+    """Return what the model is told of a tool with bad fields: the tool, each field and why, and to write it again.
+
+    A word that the tool allows, such as DONE, ends no task by being named here.
+    """
     lines = [f"There was an error in your use of the tool `{tool}`:"]
     for problem in error.errors():
         where = ".".join(str(part) for part in problem["loc"]) or "(whole tool)"
         lines.append(f"- field `{where}`: {problem['msg']}")
     lines.append("Correct these fields and write the whole tool again.")
-    return "\n".join(lines)
+    return escape_signals("\n".join(lines))

@@ -110,14 +110,19 @@ def encode_tool(tool: ToolMessage, owners: Owners = _NO_OWNERS) -> dict[str, Any
     "$tool" names the class, which is not always what the tool calls itself: a model, or a human, may write any
     `request` into a tool that stands in another's field. It is null for a tool of no class but `ToolMessage`.
     "$agent" is the owner of a class that does not have its name to itself. "$text" is the text of a done tool's content
-    where its JSON has another one, as for a date or a set.
+    where its JSON has another one, as for a date or a set. "$fields" has the fields whose names begin with "$". Of a
+    tool that writes the given fields alone it repeats the null ones: an earlier version wrote null for the others.
     """
     if isinstance(tool, UnknownTool):
         kind = (tool.model_extra or {}).get("$tool", tool.request)
         return {"$tool": kind, **tool.model_dump(mode="json", exclude={"$tool"})}
     names = [*type(tool).model_fields, *(tool.model_extra or ())]
+    if not tool._writes_unset:
+        names = [name for name in names if name in tool.model_fields_set | tool.common_fields]
     fields = _encode_fields(tool, names, tool.request, owners)
     marked = {name: fields.pop(name) for name in list(fields) if name.startswith("$")}
+    if not tool._writes_unset:
+        marked |= {name: None for name, value in fields.items() if value is None}
     kind = None if type(tool) is ToolMessage else type(tool).name() or tool.request
     data = {"$tool": kind, **fields, **({"$fields": marked} if marked else {})}
     if owners and (owner := owners.get(type(tool))) is not None:
@@ -173,12 +178,21 @@ def decode_tool(data: Mapping[str, Any], registry: Registry) -> ToolMessage:
     if tool_class is None:
         return UnknownTool(**{"request": str(kind), **dict(data)})
     plain = {key: value for key, value in data.items() if key not in MARKS}
+    if not tool_class._writes_unset:
+        plain = {key: value for key, value in plain.items() if value is not None or not _is_optional(tool_class, key)}
     fields = {**plain, **data.get("$fields", {})}
     decoded = {key: decode_value(value, registry) for key, value in fields.items()}
+    if tool_class._unaddressed is not None and "recipient" not in decoded:  # made by a handler, not by the model
+        tool_class = tool_class._unaddressed
     tool = read_back(tool_class, decoded, serialized=False)
     if isinstance(tool, AgentDoneTool) and "$text" in data:
         tool._read = (tool.content, data["$text"])
     return tool
+
+
+def _is_optional(tool_class: type[ToolMessage], name: str) -> bool:
+    field = tool_class.model_fields.get(name)
+    return field is not None and not field.is_required()
 
 
 def _tool_class(name: str, owner: str | None, registry: Registry) -> type[ToolMessage] | None:

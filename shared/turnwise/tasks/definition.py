@@ -82,6 +82,11 @@ class TaskDefinition(Holder, Generic[R]):
             raise ConfigurationError(
                 f"a task cannot be named {self.name!r}: that is an entity's name, or holds a slash; choose another"
             )
+        if self.name != self.name.strip():
+            raise ConfigurationError(
+                f"a task cannot be named {self.name!r}, a name that begins or ends with a blank: it could not be "
+                "addressed; leave the blank out"
+            )
         self.config = config if config is not None else TaskConfig()
         for sequence in self.config.done_sequences or ():
             compile_sequence(sequence)

@@ -42,6 +42,7 @@ def last_said(message: LLMMessage) -> ChatDocument:
         doc.metadata.id = message.chat_document_id
     doc.metadata.tools_from_agent = doc.metadata.sender is Entity.LLM
     doc.metadata.tainted = message.tainted or doc.metadata.sender is Entity.USER
+    doc.metadata.quoted = message.quoted
     return doc
 
 

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from turnwise.agents.asked import asked_handlers, asked_human, asked_model, said
-from turnwise.agents.history.history import first_incoming
+from turnwise.agents.history.history import between, first_incoming
 from turnwise.agents.human.answer_display import WATCHING
 from turnwise.agents.observed import answering
 from turnwise.agents.tools.handler_calls import RUNNING, HandlerCalls, inner_calls
@@ -41,6 +41,7 @@ from turnwise.machine.stack import StackMove
 from turnwise.machine.state import AGENT, LLM
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
+from turnwise.messages.signals import PREFIXES
 from turnwise.messages.stop_reason import StopReason, by_refusal, limit_of
 from turnwise.messages.toolset import AgentFacts
 from turnwise.models.budget.gate import GATE
@@ -261,6 +262,8 @@ class LocalRun:
         if outer is not self._outer:
             self._outer = outer
             inner = outer.but(GATE, self.purse).but(CANCELLATION, self.cancellation)
+            # The runs around one within a handler read its answers too.
+            inner = inner.but(PREFIXES, outer[PREFIXES] | self.tree.root.prefixes)
             self._inner = HandlerCalls().within(inner)
         # Calls of handlers are numbered anew for each answer only within a handler, whose keys stay the same.
         call = self._inner if outer[RUNNING] is None else inner_calls(outer).within(self._inner)
@@ -289,8 +292,10 @@ class LocalRun:
         elif isinstance(edit, Clear):
             agent.clear_history(0)
         elif isinstance(edit, CutBack):
-            first = first_incoming(edit.start, next(iter(agent.message_history[1:2]), None))
-            del agent.message_history[first + 1 : -1]
+            messages = agent.message_history
+            first = first_incoming(edit.start, next(iter(messages[1:2]), None))
+            dropped = between(messages.__getitem__, first, len(messages) - 1)
+            del messages[dropped.start : dropped.stop]
         elif isinstance(edit, TakeBack):
             told = (message.chat_document_id in edit.documents for message in agent.message_history)
             index = next((i for i, is_one in enumerate(told) if is_one), None)

@@ -15,6 +15,7 @@ from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.entity import Entity
+from turnwise.messages.signals import escape_signals
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT, DoneTool
 from turnwise.models.renaming import at_the_same_provider, other_model
@@ -129,12 +130,14 @@ class TaskTool(ToolMessage):
         """The sub-agent without tools; raises `ConfigurationError` for a model that may not be asked."""
         done, llm = DoneTool.name(), self._llm(agent)
         told = f"{self.system_message or ''}\n\nWhen you have finished, use the tool `{done}` to return the result."
+        # The reminder is AGENT's own text, which would end or send the conversation by a signal in the prompt.
+        work = escape_signals(self.prompt)
         config = ChatAgentConfig(
             name=self._name(),
             llm=None,
             system_message=told.strip(),
             handle_llm_no_tool=f"You used no tool. Use one of your tools to go on, or `{done}` to return the result, "
-            f"if you have finished. Your work is:\n\n{self.prompt}",
+            f"if you have finished. Your work is:\n\n{work}",
         )
         sub_agent = ChatAgent(config)
         sub_agent.llm = llm

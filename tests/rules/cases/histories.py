@@ -6,7 +6,6 @@ from typing import Any
 
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
-from tests.rules.tools import Add
 from tests.rules.words import tool
 
 from turnwise import ChatAgent, Role, Task, TaskConfig, ToolMessage
@@ -176,61 +175,6 @@ def restart_as_subtask_begins_each_call_afresh(cast: Cast) -> Task:
 def the_config_given_with_a_sub_task_counts(cast: Cast) -> Task:
     """The sub-task's own config says to forget; the one it is added with does not."""
     return _forgetful(cast, of_its_own=True)
-
-
-@scenario(
-    "HIST-5",
-    """
-    Boss LLM: first
-    Bob <- first
-    Bob LLM: {add a=1}
-    Bob Agent: 2
-    Bob LLM: DONE two
-    Bob = DONE
-    Boss Bob: two
-    Boss LLM: second
-    Bob <- second
-    Bob LLM: {add a=1}
-    Bob Agent: 2
-    Bob LLM: DONE two
-    Bob = DONE
-    Boss Bob: two
-    Boss = FIXED_TURNS
-    => two
-    """,
-    turns=4,
-    sent={
-        "Bob": """
-        user: first
-        assistant: DONE two
-        user: second
-        assistant: {"request": "add", "a": 1}
-        user: 2
-        """
-    },
-)
-def erase_substeps_leaves_the_question_and_the_answer(cast: Cast) -> Task:
-    def line(last: str) -> str:
-        return "DONE two" if last == "2" else tool("add", a=1)
-
-    return cast.task("Boss", "first", "second", subs=[cast.task("Bob", line, tools=[Add], erase_substeps=True)])
-
-
-@scenario(
-    "HIST-5",
-    """
-    ...
-    Boss Bob: from Cora
-    Boss = FIXED_TURNS
-    => from Cora
-    """,
-    turns=4,
-    sent={"Cora": "user: ask"},
-)
-def erase_substeps_clears_the_sub_tasks_below(cast: Cast) -> Task:
-    cora = cast.task("Cora", "from Cora", single_round=True)
-    bob = cast.task("Bob", lambda _: "ask", subs=[cora], erase_substeps=True, single_round=True, llm_delegate=True)
-    return cast.task("Boss", "first", "second", subs=[bob])
 
 
 @scenario(
@@ -446,52 +390,3 @@ def an_empty_answer_stays_in_the_history(cast: Cast) -> Task:
 )
 def a_blank_message_is_not_sent_to_the_model(cast: Cast) -> Task:
     return cast.task("Boss", "never asked", max_stalled_steps=1)
-
-
-class Greet(ToolMessage):
-    """Sets the user message that the agent's next conversation begins with."""
-
-    request: str = "greet"
-    purpose: str = "To greet."
-
-    def handle(self, agent: ChatAgent) -> str:
-        agent.set_user_message("Welcome.")
-        return "greeted"
-
-
-@scenario(
-    "HIST-5 HIST-6",
-    """
-    Boss LLM: first
-    Bob <- first
-    Bob LLM: {greet}
-    Bob Agent: greeted
-    Bob LLM: DONE fine
-    Bob = DONE
-    Boss Bob: fine
-    Boss LLM: second
-    Bob <- second
-    Bob LLM: {greet}
-    Bob Agent: greeted
-    Bob LLM: DONE fine
-    Bob = DONE
-    Boss Bob: fine
-    Boss = FIXED_TURNS
-    => fine
-    """,
-    turns=4,
-    sent={
-        "Bob": """
-        user: first
-        assistant: DONE fine
-        user: second
-        assistant: {"request": "greet"}
-        user: greeted
-        """
-    },
-)
-def erase_substeps_keeps_the_first_message_also_where_a_user_message_was_set(cast: Cast) -> Task:
-    def line(last: str) -> str:
-        return "DONE fine" if last == "greeted" else tool("greet")
-
-    return cast.task("Boss", "first", "second", subs=[cast.task("Bob", line, tools=[Greet], erase_substeps=True)])

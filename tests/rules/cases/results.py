@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
-from tests.rules.tools import Add, Value
+from tests.rules.tools import Add, Given, Value
 from tests.rules.words import call, calls, tool
 
 from turnwise import (
@@ -181,14 +181,6 @@ def a_value_is_given_as_its_json(cast: Cast) -> Task:
 )
 def the_value_itself_is_there_for_handlers(cast: Cast) -> Task:
     return cast.task("Boss", tool("given"), tools=[Given])
-
-
-class Given(ToolMessage):
-    request: str = "given"
-    purpose: str = "To say what the run began with."
-
-    def handle(self, chat_doc: ChatDocument) -> str:
-        return type(chat_doc.parent.content_any).__name__ if chat_doc.parent is not None else "nothing"
 
 
 @scenario(

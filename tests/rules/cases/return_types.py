@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
-from tests.rules.tools import Add, Say, Value
+from tests.rules.tools import Add, Given, Say, Value
 from tests.rules.words import tool
 
 from turnwise import (
@@ -58,6 +58,21 @@ def a_handlers_value_is_given_as_it_is(cast: Cast) -> Task:
 @scenario("TYPE-2", "...\n=> list ['x', 2]", return_type=list[Any])
 def a_handlers_list_fits_a_type_of_lists(cast: Cast) -> Task:
     return _valued(cast, tool("value", it=["x", 2]))
+
+
+@scenario("TYPE-2 ROUTE-4", "...\n=> str 'hello'", return_type=Any, turns=1)
+def the_value_of_a_text_that_is_sent_on_is_what_is_sent(cast: Cast) -> Task:
+    return _valued(cast, "you: __SEND__:Bob hello", subs=[cast.task("Bob", "never asked")])
+
+
+@scenario("TYPE-2 ROUTE-4", "...\n=> str 'hello'", return_type=Any, turns=2, answers=("__SEND__:LLM hello",))
+def the_value_of_what_a_human_sends_on_is_what_is_sent(cast: Cast) -> Task:
+    return _valued(cast, "what is it?", interactive=True)
+
+
+@scenario("TYPE-2", "...\nBoss Agent: str\n...", turns=4, answers=("again",))
+def a_humans_text_is_a_value_for_handlers_as_well(cast: Cast) -> Task:
+    return cast.task("Boss", "what is it?", tool("given"), tools=[Given], interactive=True)
 
 
 @scenario("TYPE-4", "...\n=> Add Add(request='add', ... a=4, b=1)", return_type=Add)

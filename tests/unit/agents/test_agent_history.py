@@ -25,7 +25,7 @@ from turnwise import (
     Task,
     ToolMessage,
 )
-from turnwise.agents.history.history import MessageHistory
+from turnwise.agents.history.history import MessageHistory, between
 from turnwise.models.base import LLMFunctionCall, LLMResponse
 from turnwise.models.mock import MockLM
 from turnwise.models.tokens.estimate import message_tokens
@@ -363,3 +363,35 @@ def test_answers_that_leave_nothing_may_be_made_at_once_and_beside_one_that_stay
     assert sorted(prompts) == [["a"], ["kept"], ["kept", "b"]]
     assert [message.content for message in agent.message_history[1:]] == ["kept", "re kept"]
     assert agent.usage.calls == 3
+
+
+def as_letters(layout: str) -> list[LLMMessage]:
+    """Messages by the letters of their roles, with the number of their document: `u1 a2 t3 t`."""
+    roles = {"u": Role.USER, "a": Role.ASSISTANT, "t": Role.TOOL, "f": Role.FUNCTION}
+    return [LLMMessage(role=roles[word[0]], content=word, chat_document_id=word[1:]) for word in layout.split()]
+
+
+@pytest.mark.parametrize(
+    "layout, left",
+    [
+        ("u1 a2 u3 a4", "u1 a4"),
+        ("u1 a2", "u1 a2"),
+        ("u1", "u1"),
+        ("t1 t1 t a2 t3 a4", "t1 t1 t a4"),
+        ("t1 t u1 a2 t3 a4", "t1 t u1 a4"),
+        ("u1 a2 t3 a4 t5 t", "u1 a4 t5 t"),
+        ("u1 a2 t3 a4 t5 t u5", "u1 a4 t5 t u5"),
+        ("u1 a2 t3 u3", "u1 a2 t3 u3"),
+        ("u1 a2 t3 u4", "u1 u4"),
+        ("u1 a2 f3 a4 f5", "u1 a4 f5"),
+        ("a1 t2 a3 t4 a5", "a1 t2 a5"),
+        ("u1 u2 a3", "u1 a3"),
+    ],
+)
+def test_what_lies_between_two_messages_leaves_each_call_with_its_results(layout: str, left: str) -> None:
+    messages = as_letters(layout)
+
+    dropped = between(messages.__getitem__, 0, len(messages) - 1)
+
+    del messages[dropped.start : dropped.stop]
+    assert " ".join(message.content for message in messages) == left

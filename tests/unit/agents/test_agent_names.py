@@ -397,6 +397,8 @@ def test_what_is_no_tool_class_is_refused(given: Any) -> None:
     ("arguments", "says"),
     [
         ({"name": 3}, "a task's name is a text; got 3"),
+        ({"name": " B"}, "' B'.*that begins or ends with a blank"),
+        ({"name": "B\n"}, "begins or ends with a blank"),
         ({"foo": 1}, "Task has no argument 'foo'; expected one of: agent, name"),
         ({"interactiv": True}, "'interactiv'; did you mean 'interactive'"),
         ({"recognize_string_signals": False}, r"it is a setting: Task\(config=TaskConfig\(recognize_string_signals"),

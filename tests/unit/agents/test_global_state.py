@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from pydantic import Field
-from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, GlobalState, MockLMConfig, StatusCode, Task, ToolMessage
@@ -54,13 +53,6 @@ class Keep(ToolMessage):
 def fresh() -> Iterator[None]:
     yield
     GlobalState._instances.clear()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 def summing() -> Task[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -203,3 +204,62 @@ def test_a_function_that_is_set_on_one_agent_holds_in_an_event_loop_too(asynchro
 
     assert result is not None
     assert result.content == "from the object"
+
+
+def with_fallback(agent: ChatAgent) -> None:
+    agent.handle_message_fallback = lambda msg: "DONE by a fallback"  # type: ignore[method-assign]
+
+
+def with_handling(agent: ChatAgent) -> None:
+    async def handle(msg: str | ChatDocument) -> str:
+        await asyncio.sleep(0)
+        return "DONE by a fallback"
+
+    agent.handle_message_async = handle  # type: ignore[method-assign]
+
+
+def with_response(agent: ChatAgent) -> None:
+    agent.agent_response = lambda msg=None: agent.create_agent_response("DONE by a fallback")  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("changed", [with_fallback, with_handling, with_response])
+def test_handling_that_is_set_on_one_agent_answers_texts_in_every_way(
+    changed: Callable[[ChatAgent], None], tmp_path: Path
+) -> None:
+    def made() -> Task:
+        agent = ChatAgent(ChatAgentConfig(name="desk", llm=MockLMConfig(default_response="a text")))
+        changed(agent)
+        return Task(agent, interactive=False)
+
+    assert results(made, tmp_path) == ["by a fallback"] * 3
+
+
+def answer_later(msg: str | ChatDocument) -> str:
+    return "DONE by a fallback"
+
+
+class Changes(ChatAgent):
+    """Sets how it answers texts, while it handles a tool."""
+
+    changed = "handle_message_fallback"
+
+    def pay(self, tool: Pay) -> str:
+        setattr(self, self.changed, answer_later)
+        return "changed"
+
+
+class ChangesHandling(Changes):
+    changed = "handle_message"
+
+
+@pytest.mark.parametrize("kind", [Changes, ChangesHandling])
+def test_handling_that_a_turn_sets_on_its_agent_answers_texts_in_every_way(
+    kind: type[ChatAgent], tmp_path: Path
+) -> None:
+    def made() -> Task:
+        answers = {"go": '{"request": "pay"}', "changed": "a text"}
+        agent = kind(ChatAgentConfig(name="desk", llm=MockLMConfig(response_dict=answers)))
+        agent.enable_message(Pay)
+        return Task(agent, interactive=False)
+
+    assert results(made, tmp_path) == ["by a fallback"] * 3

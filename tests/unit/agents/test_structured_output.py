@@ -350,8 +350,20 @@ def test_an_answer_may_be_a_value_of_any_type(kind: Any, text: str, value: objec
 
     agent.set_output_format(kind)
     assert agent.output_format == kind
-    if kind is not str:
-        assert Task(agent, interactive=False, single_round=True)[kind].run("How many?") == value
+    assert Task(agent, interactive=False, single_round=True)[kind].run("How many?") == value
+
+
+def test_a_text_that_only_looks_wrapped_is_the_result_as_it_is() -> None:
+    text = '{"value": "five"}'
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(default_response=text)))
+
+    assert Task(agent, interactive=False, single_round=True)[str].run("How many?") == text
+
+
+def test_a_wrapped_text_may_end_its_task() -> None:
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(default_response='DONE {"value": "five"}'), output_format=str))
+
+    assert Task(agent, interactive=False)[str].run("How many?") == "five"
 
 
 def test_a_model_is_held_to_the_schema_of_a_value_and_told_what_is_wrong(server: FakeLLMServer) -> None:

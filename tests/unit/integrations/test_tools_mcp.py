@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from mcp.server import MCPServer
-from tests.support import raw_mcp_server
+from tests.support.mcp_calls import agent_with, answer, from_llm
 from tests.support.mcp_server import make_server
 
 from turnwise import (
     ChatAgent,
-    ChatAgentConfig,
-    ChatDocMetaData,
     ChatDocument,
-    Entity,
     LLMFunctionCall,
     MCPTools,
     MockLMConfig,
@@ -27,7 +22,6 @@ from turnwise import (
     Task,
 )
 from turnwise.errors import ConfigurationError, ToolServerUnavailableError
-from turnwise.integrations.mcp.schema import type_of
 from turnwise.messages.wire import decode_tool, encode_tool
 
 
@@ -35,22 +29,6 @@ from turnwise.messages.wire import decode_tool, encode_tool
 def server() -> Iterator[MCPTools]:
     with MCPTools(make_server()) as tools:
         yield tools
-
-
-def agent_with(server: MCPTools, **config: Any) -> ChatAgent:
-    agent = ChatAgent(ChatAgentConfig(name="Bot", **config))
-    agent.enable_message(server.tools())
-    return agent
-
-
-def from_llm(text: str = "", **fields: Any) -> ChatDocument:
-    return ChatDocument(content=text, metadata=ChatDocMetaData(sender=Entity.LLM, tools_from_agent=True), **fields)
-
-
-def answer(server: MCPTools, text: str) -> ChatDocument:
-    doc = agent_with(server).agent_response(from_llm(text))
-    assert doc is not None
-    return doc
 
 
 def test_the_model_sees_the_servers_own_schemas(server: MCPTools) -> None:
@@ -133,85 +111,11 @@ def test_errors_and_what_takes_too_long_are_texts_for_the_model() -> None:
     assert slow == "ERROR: the tool `sleep` failed: no answer within 0.05 s; whether it was carried out is not known"
 
 
-def raw(result: dict[str, Any], tool: dict[str, Any] | None = None, **settings: Any) -> MCPTools:
-    """Tools of a server that lists `look` with what is in `tool`, and answers each call with just that result."""
-    listed = {"name": "look", "inputSchema": {"type": "object", "properties": {}}} | (tool or {})
-    command = [sys.executable, raw_mcp_server.__file__, json.dumps(listed), json.dumps(result)]
-    return MCPTools(command, **settings)
-
-
-TEXT = {"content": [{"type": "text", "text": "seen"}]}
-NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-
-
-@pytest.mark.parametrize(
-    ("result", "tool", "said"),
-    [
-        (TEXT, {"outputSchema": NUMBER}, "has an output schema but did not return structured content"),
-        (TEXT | {"structuredContent": {"n": "x"}}, {"outputSchema": NUMBER}, "Invalid structured content returned"),
-        (
-            TEXT | {"structuredContent": {"n": 1}},
-            {"outputSchema": NUMBER | {"pattern": 1}},
-            "Invalid schema for tool look",
-        ),
-        (TEXT | {"isError": None}, {}, "isError: Input should be a valid boolean"),
-        ({"content": None}, {}, "content: Input should be a valid list"),
-        ({"content": [{"type": "smell"}]}, {}, "content.0"),
-    ],
-)
-def test_an_answer_that_the_protocol_forbids_is_a_text_for_the_model(
-    result: dict[str, Any], tool: dict[str, Any], said: str
-) -> None:
-    with raw(result, tool) as server:
-        found = answer(server, '{"request": "look"}').content
-    assert found.startswith("ERROR: the tool `look` failed: the server has answered, but not as the protocol or ")
-    assert said in found
-
-
-def test_a_text_that_was_cut_within_an_emoji_is_read() -> None:
-    cut = "\N{HOUSE BUILDING} and half of \ud83c"
-    with raw({"content": [{"type": "text", "text": cut}]}, {"description": cut}, timeout=30) as server:
-        [tool] = server.tools()
-        assert tool.default_value("purpose") == "\N{HOUSE BUILDING} and half of ?"
-        assert answer(server, '{"request": "look"}').content == "\N{HOUSE BUILDING} and half of ?"
-
-
-@pytest.mark.parametrize("schema", [None, {"type": "object", "properties": []}])
-def test_a_server_that_lists_what_is_no_tool_is_named_with_the_cause(schema: Any) -> None:
-    with (
-        raw(TEXT, {"inputSchema": schema}) as server,
-        pytest.raises(ToolServerUnavailableError, match=r"lists what is no tool of the protocol: .*inputSchema"),
-    ):
-        server.tools()
-
-
 @pytest.mark.parametrize("setting", ["include", "exclude"])
 def test_names_are_no_single_text(setting: str) -> None:
     given: dict[str, Any] = {setting: "add"}
     with pytest.raises(ConfigurationError, match=rf"{setting} is the text 'add'; expected names, such as \['add'\]"):
         MCPTools(make_server(), **given)
-
-
-def test_a_null_in_a_schema_is_nothing() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": None}
-    with raw(TEXT, {"inputSchema": schema}) as server:
-        assert answer(server, '{"request": "look"}').content == "seen"
-
-
-@pytest.mark.parametrize("data", ["abc", "!!!", "\u00e9\u00e9\u00e9\u00e9"])
-def test_an_image_that_is_not_base64_is_no_attachment(data: str) -> None:
-    image = {"type": "image", "mimeType": "image/png", "data": data}
-    with raw({"content": [image]}, forward_images=True) as server:
-        assert answer(server, '{"request": "look"}').files == [
-            {"type": "image", "mime_type": "image/png", "data": data}
-        ]
-
-
-def test_base64_may_be_broken_into_lines() -> None:
-    image = {"type": "image", "mimeType": "image/png", "data": "iVBO\r\nRw==\n"}
-    with raw({"content": [image]}, forward_images=True) as server:
-        (file,) = answer(server, '{"request": "look"}').files
-        assert file.content == b"\x89PNG"
 
 
 def test_images_and_data_are_files_and_the_text_says_so(server: MCPTools) -> None:
@@ -370,26 +274,6 @@ def test_it_crosses_processes_by_its_name(server: MCPTools) -> None:
     assert received.arguments() == {"id": "1", "tags": ["a"]}
 
 
-def test_arguments_that_a_schema_allows_without_listing_them_are_sent() -> None:
-    async def echo(ctx: Any, params: Any) -> Any:
-        from mcp_types import CallToolResult, TextContent
-
-        return CallToolResult(content=[TextContent(text=str(sorted(params.arguments.items())))])
-
-    async def listed(ctx: Any, params: Any) -> Any:
-        from mcp_types import ListToolsResult, Tool
-
-        schema = {"type": "object", "properties": {"a-b": {"type": "integer"}}, "additionalProperties": True}
-        return ListToolsResult(tools=[Tool(name="echo", input_schema=schema)])
-
-    from mcp.server import Server
-
-    with MCPTools(Server("open", on_list_tools=listed, on_call_tool=echo)) as server:
-        doc = answer(server, '{"request": "echo", "a-b": 1, "more": "x"}')
-
-    assert doc.content == "[('a-b', 1), ('more', 'x')]"
-
-
 def test_a_task_uses_it_like_any_tool(server: MCPTools) -> None:
     replies = {"2 and 3": '{"request": "add", "a": 2, "b": 3}', "5": "DONE It is 5."}
 
@@ -397,22 +281,3 @@ def test_a_task_uses_it_like_any_tool(server: MCPTools) -> None:
 
     assert result is not None
     assert result.content == "It is 5."
-
-
-@pytest.mark.parametrize(
-    ("schema", "expected"),
-    [
-        ({"type": "string"}, str),
-        ({"type": ["string", "null"]}, str | None),
-        ({"type": "array", "items": {"type": "integer"}}, list[int]),
-        ({"type": "array"}, list[Any]),
-        ({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}, str | list[str]),
-        ({"anyOf": [{"type": "string"}, {"$ref": "#/$defs/X"}]}, Any),
-        ({"type": "object", "properties": {}}, dict[str, Any]),
-        ({"$ref": "#/$defs/X"}, Any),
-        (True, Any),
-        ({}, Any),
-    ],
-)
-def test_types_come_from_the_schema_as_far_as_they_go(schema: Any, expected: Any) -> None:
-    assert type_of(schema) == expected

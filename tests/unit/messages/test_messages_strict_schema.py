@@ -95,6 +95,10 @@ def test_what_can_not_be_strict_is_said_so(kind: type[BaseModel]) -> None:
     assert strict_schema(schema_of(kind)) is None
 
 
+def test_an_object_that_allows_anything_by_an_empty_schema_cannot_be_strict() -> None:
+    assert strict_schema({"type": "object", "properties": {}, "additionalProperties": {}}) is None
+
+
 def test_a_class_with_extra_fields_is_closed_to_them() -> None:
     made = strict_schema(schema_of(Open))
 

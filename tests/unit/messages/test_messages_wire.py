@@ -334,3 +334,16 @@ def test_a_model_in_a_field_of_any_type_is_read_as_that_model() -> None:
     data = json.loads(json.dumps(encode_tool(parcel)))
 
     assert decode_tool(data, {"parcel": Parcel}) == parcel
+
+
+@pytest.mark.parametrize("given", [{}, {"recipient": "Bob"}])
+def test_a_tool_without_the_recipient_that_its_model_has_to_name_is_read_as_the_class_that_it_is_of(
+    given: dict[str, str],
+) -> None:
+    addressed = Launch.require_recipient()
+    tool = (addressed if given else Launch).model_validate({"where": "sea", **given})
+
+    read = decode_tool(json.loads(json.dumps(encode_tool(tool))), {"launch": addressed})
+
+    assert read == tool
+    assert type(read) is type(tool)

@@ -366,6 +366,19 @@ def test_a_method_must_be_the_agents() -> None:
         run_batch_agent_method(ChatAgent(), stranger, [1])
 
 
+def test_a_method_with_an_async_twin_is_refused_before_anything_is_asked() -> None:
+    asked: list[str] = []
+
+    def answer(message: str) -> str:
+        asked.append(message)
+        return message
+
+    agent = ChatAgent(ChatAgentConfig(llm=MockLMConfig(response_fn=answer)))
+    with pytest.raises(ValueError, match=r"cannot be awaited; pass agent.llm_response_async$"):
+        run_batch_agent_method(agent, agent.llm_response, [1])  # type: ignore[arg-type]
+    assert asked == []
+
+
 @pytest.mark.parametrize("sequential", [True, False])
 def test_functions_plain_and_async_are_called_for_items(sequential: bool) -> None:
     async def tripled(n: int) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.databases import fresh_sqlite
+from tests.support.every_way import results
 from tests.support.raw_model import completion, raw_model
 from tests.support.served_parts import Desk
 
@@ -18,11 +18,14 @@ from turnwise import (
     ChatAgent,
     ChatAgentConfig,
     DoneTool,
+    LLMFunctionCall,
     LLMMessage,
+    LLMResponse,
     MockLM,
     MockLMConfig,
     OpenAIGPT,
     OpenAIGPTConfig,
+    OpenAIToolCall,
     StatusCode,
     Task,
     TaskTool,
@@ -66,7 +69,7 @@ def says(text: str) -> str:
     return f"DONE {text}"
 
 
-def planner(answers: Callable[[str], str] = says, kind: type[TaskTool] = TaskTool) -> Task[Any]:
+def planner(answers: Callable[[str], Any] = says, kind: type[TaskTool] = TaskTool) -> Task[Any]:
     agent = ChatAgent(ChatAgentConfig(name="Planner", llm=MockLMConfig(response_fn=answers)))
     agent.enable_message(kind)
     agent.enable_message([Multiply, Secret], use=False, handle=False)
@@ -82,13 +85,6 @@ def result_of(task: Task[Any]) -> str:
     result = task.run("go")
     assert result is not None
     return str(result.content)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 def test_a_sub_agent_does_the_work_with_the_tools_that_were_named() -> None:
@@ -110,6 +106,26 @@ def test_a_sub_agent_works_in_a_served_run(store: Store) -> None:
 
     assert run.result is not None
     assert (run.status, run.result["content"]) == ("completed", "35")
+
+
+@pytest.mark.parametrize("prompt", ["Which are DONE?", "What does __PASS__ mean?", "What is __SEND__:Bob hi?"])
+def test_a_sub_agent_is_reminded_of_work_that_names_signals(prompt: str, tmp_path: Path) -> None:
+    fields = {"system_message": "You multiply.", "prompt": prompt, "tools": ["multiply"]}
+    call = OpenAIToolCall(id="c", function=LLMFunctionCall(name="task_tool", arguments=fields))
+
+    def answers(text: str) -> str | LLMResponse:
+        if text == "go":
+            return LLMResponse(message=None, oai_tool_calls=[call])
+        if text == prompt:
+            return "Let me see."
+        return says("5 times 7?" if text.startswith("You used no tool") else text)
+
+    def make() -> Task[Any]:
+        task = planner(answers)
+        task.agent.config.use_functions_api = True
+        return task
+
+    assert results(make, tmp_path) == ["35"] * 3
 
 
 def test_what_a_sub_agent_uses_counts_toward_the_run() -> None:

@@ -57,8 +57,14 @@ class AgentHistory:
         return other
 
     def ends_with(self, document: ChatDocument) -> None:
-        """Note the document that was said last, from which those before it are found."""
+        """Note the document that was said last, from which those before it are found.
+
+        A signal in its text may have addressed it since its message was put here.
+        """
         self._last = ref(document)
+        meta, said = document.metadata, self.held
+        if meta.recipient and said and said[-1].chat_document_id == meta.id and said[-1].recipient != meta.recipient:
+            said[-1] = said[-1].changed(recipient=meta.recipient)
 
     def documents(self, seen: set[int] | None = None) -> Iterator[ChatDocument]:
         """Yield the last document, what it answers and what stood before it, and so on.

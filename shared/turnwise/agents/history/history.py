@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, SupportsIndex
 
 from turnwise.models.base import LLMMessage, OpenAIToolCall, Role
 from turnwise.models.tokens.estimate import message_tokens
+
+_RESULTS = frozenset((Role.TOOL, Role.FUNCTION))
 
 
 class MessageHistory(list[LLMMessage]):
@@ -138,6 +140,32 @@ def first_incoming(start: int, after_system: LLMMessage | None) -> int:
     """
     own = after_system is not None and after_system.role == Role.USER and not after_system.chat_document_id
     return max(start, 2 if own else 1)
+
+
+def between(at: Callable[[int], LLMMessage], first: int, last: int) -> range:
+    """Return the indices of the messages between what came to a task, from `first` on, and what was said last.
+
+    At either end all that belongs together counts: the results of several calls, with the files that came with them;
+    at the last one also the message that made the calls.
+    """
+    start, end = first + 1, last
+    while start < end and _belongs(at(start), at(start - 1)):
+        start += 1
+    while start < end and _belongs(at(end), at(end - 1)):
+        end -= 1
+    return range(start, end)
+
+
+def _belongs(message: LLMMessage, before: LLMMessage) -> bool:
+    """Return whether `message` is a result of what is before it, or came in one document with the result before it."""
+    if message.role in _RESULTS:
+        return True
+    # An empty result, which no document brought, may be between them.
+    return (
+        message.role == Role.USER
+        and before.role in _RESULTS
+        and before.chat_document_id in ("", message.chat_document_id)
+    )
 
 
 def calls_without_result(messages: list[LLMMessage]) -> list[OpenAIToolCall]:

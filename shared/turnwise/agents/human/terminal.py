@@ -36,12 +36,12 @@ def ask_on_terminal(question: str, asker: str = "") -> str:
     because no one is left to answer; "" where there is no input at all. Input that is no text in its encoding ends
     there, which the standard error says. Raises `CallCancelledError` as soon as the current token is cancelled.
     """
-    return _answer(read_line(_prompt(question, asker)))
+    return _answer(_typed(_prompt(question, asker)))
 
 
 async def ask_on_terminal_async(question: str, asker: str = "") -> str:
     """`ask_on_terminal` while the event loop runs on; Ctrl-C is what the loop makes of it."""
-    return _answer(_remembered(await awaited(partial(_typed, _prompt(question, asker)))))
+    return _answer(await awaited(partial(_typed, _prompt(question, asker))))
 
 
 def _prompt(question: str, asker: str) -> str:
@@ -50,20 +50,23 @@ def _prompt(question: str, asker: str) -> str:
     return prompt if shown else f"\n{question}\n{prompt}"
 
 
-def _answer(typed: str) -> str:
+def _answer(typed: str | None) -> str:
+    if typed is None:
+        return ""
     if typed in USER_QUIT_STRINGS:
         left.set(True)
+    on_screen.set(typed)
     return typed
 
 
 def read_line(prompt: str) -> str:
-    """Show the prompt and read one line, without blanks around it; see `ask_on_terminal` for what ends the input."""
-    return _remembered(_typed(prompt))
+    """Show the prompt and read one line, without blanks around it; "q" where there is no input at all.
 
-
-def _remembered(typed: str | None) -> str:
+    See `ask_on_terminal` for what ends the input.
+    """
+    typed = _typed(prompt)
     if typed is None:
-        return ""
+        return _LEAVING
     on_screen.set(typed)
     return typed
 

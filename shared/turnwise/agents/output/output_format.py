@@ -17,6 +17,7 @@ from turnwise.messages.document import ChatDocument
 from turnwise.messages.finite_numbers import NOT_FINITE, not_finite
 from turnwise.messages.json_text import json_objects
 from turnwise.messages.schema.json_schema import clean_schema, strict_schema
+from turnwise.messages.signals import escape_signals
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.models.base import LLMFunctionSpec, ResponseFormat
 
@@ -179,13 +180,12 @@ def take_in(output: OutputFormat, doc: ChatDocument, tools: Iterable[BaseModel])
         if isinstance(value, ToolMessage) and not doc.tool_messages:
             doc.tool_messages = [value]
         return ""
-    return "\n".join(
-        [
-            f"Your answer is not in the format that it has to have, `{type_name(output.wanted)}`:",
-            *problems,
-            "Write the whole JSON object again, and nothing else.",
-        ]
-    )
+    lines = [
+        f"Your answer is not in the format that it has to have, `{type_name(output.wanted)}`:",
+        *problems,
+        "Write the whole JSON object again, and nothing else.",
+    ]
+    return escape_signals("\n".join(lines))
 
 
 def type_name(kind: Any) -> str:

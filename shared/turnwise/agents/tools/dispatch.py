@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from types import AsyncGeneratorType, GeneratorType
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from turnwise.errors import ConfigurationError, InfiniteLoopException
 from turnwise.messages.api_results import match_results
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
+from turnwise.messages.lent import lent_tool
 from turnwise.messages.provenance import steers, unpacked, untrusted
 from turnwise.messages.signals import DONE, PASS, SEND_TO
 from turnwise.messages.tool_message import ToolMessage
@@ -100,7 +101,8 @@ def bare(result: ChatDocument | None) -> Any:
     if result is None or result.metadata.sender != Entity.AGENT:
         return result
     meta = result.metadata
-    marked = meta.tainted or meta.recipient or meta.max_retained_tokens is not None or meta.oai_tool_id is not None
+    marked = meta.tainted or meta.quoted or meta.recipient or meta.max_retained_tokens is not None
+    marked = marked or meta.oai_tool_id is not None
     if marked or result.tool_messages or result.files or result.attachment is not None:
         return result
     if result.oai_tool_id2result is not None:
@@ -109,7 +111,9 @@ def bare(result: ChatDocument | None) -> Any:
 
 
 def _overridden(agent: ChatAgent, name: str, twin: str) -> bool:
-    """Return whether the agent's class brings its own method `name`, or its async `twin`; asked for each answer."""
+    """Return whether the agent or its class has its own `name`, or its async `twin`; asked for each answer."""
+    if agent._set_here and not agent._set_here.isdisjoint((name, twin)):
+        return True
     kind = type(agent)
     for base in kind.__mro__:
         if name in base.__dict__ or twin in base.__dict__:
@@ -148,6 +152,7 @@ def _handled(
     agent: ChatAgent, tool: ToolMessage, doc: ChatDocument, before: tuple[str, ...] = ()
 ) -> Steps[ChatDocument | None]:
     """The result of one tool as a document; `before` are the tools whose handlers led to it."""
+    tool = lent_tool(tool)  # its handler may change it
     if _overridden(agent, "handle_tool_message", "handle_tool_message_async"):
         call, effect = own_call(agent, "handle_tool_message", tool, doc), effect_of(agent, tool)
     else:
@@ -245,7 +250,7 @@ def _many(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocume
     if not agent.config.allow_multiple_tools:
         return _text(agent, doc, _ONE_TOOL)
     results: list[tuple[ToolMessage, str]] = []
-    tainted = False
+    said: list[ChatDocument] = []
     conflict = any(isinstance(tool, _ALONE) for tool in tools)
     for tool in tools:
         if conflict:
@@ -254,7 +259,7 @@ def _many(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocume
         result = yield from _handled(agent, tool, doc)
         if result is not None:
             results.append((tool, result.content))
-            tainted = tainted or result.metadata.tainted
+            said.append(result)
     if not results:
         return None
     if all(tool.id for tool in tools):
@@ -263,8 +268,7 @@ def _many(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocume
         paragraphs = [f"Result from {tool.request}: {text}" for tool, text in results]
         response = _text(agent, doc, "\n\n".join(paragraphs))
         response.metadata.max_retained_tokens = of_results(results)
-    response.metadata.tainted = tainted
-    return response
+    return _marked(said, response)
 
 
 def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[ChatDocument | None]:
@@ -273,7 +277,8 @@ def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[Chat
     faults: dict[str, ToolFault] = {fault.call_id: fault for fault in found.faults}
     single = agent.config.allow_multiple_tools and not any(isinstance(t, _ALONE) for t in found.mine)
     results: list[tuple[str, str]] = []
-    tainted = False
+    refused: set[str] = set()
+    said: list[ChatDocument] = []
     for call in doc.oai_tool_calls or []:
         key, name = call.id or "", call.function.name if call.function else ""
         if key in mine and not single:
@@ -282,20 +287,29 @@ def _many_calls(agent: ChatAgent, doc: ChatDocument, found: Found) -> Steps[Chat
             result = yield from _handled(agent, mine[key], doc)
             if result is not None:
                 results.append((key, result.content))
-                tainted = tainted or result.metadata.tainted
+                said.append(result)
         elif key in faults:
             results.append((key, agent.tool_validation_error(faults[key].error)))
+            refused.add(key)
         elif name not in agent.toolbox.known:
             results.append((key, unknown(name)))
+            refused.add(key)
     if not results:
         return None
-    response = _by_id(agent, results)
-    response.metadata.tainted = tainted
+    return _marked(said, _by_id(agent, results, refused))
+
+
+def _marked(results: Sequence[ChatDocument], response: ChatDocument) -> ChatDocument:
+    """The response, with the marks of the results that it was made of."""
+    response.metadata.tainted = any(result.metadata.tainted for result in results)
+    response.metadata.quoted = any(result.metadata.quoted for result in results)
     return response
 
 
-def _by_id(agent: ChatAgent, results: list[tuple[str, str]]) -> ChatDocument:
-    if len(results) > 1 and any(signal in text for _, text in results for signal in (DONE, PASS, SEND_TO)):
+def _by_id(agent: ChatAgent, results: list[tuple[str, str]], refused: Collection[str] = ()) -> ChatDocument:
+    """Return the results under the ids of their calls; a signal in one counts, but for the `refused` calls."""
+    told = [text for key, text in results if key not in refused]
+    if len(results) > 1 and any(signal in text for text in told for signal in (DONE, PASS, SEND_TO)):
         results = [(key, _ONE_SIGNAL) for key, _ in results]
     if len(results) == 1:
         response = agent.create_agent_response(results[0][1], content_any=results[0][1])

@@ -19,6 +19,7 @@ from turnwise.base.cancellation import Cancellation, current_cancellation
 from turnwise.base.ids import new_id
 from turnwise.base.sync_async import Effect, Steps, finished, is_unfinished
 from turnwise.errors import CallTimeoutError, ConfigurationError, ToolOutcomeUnknownError
+from turnwise.messages.lent import LentTool
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
 from turnwise.models.budget.gate import GATE
 from turnwise.models.retry_policy import ErrorKind, RetryPolicy, kind_of_handler_error
@@ -156,7 +157,7 @@ def _tried(
     policy = tool._retry or RetryPolicy.NEVER
     limit = tool._timeout or agent.config.answer_timeout
     before: dict[ErrorKind, int] = {}
-    undo = _undo(agent) if policy is not RetryPolicy.NEVER else ()
+    undo = _undo(agent, this.arguments) if policy is not RetryPolicy.NEVER else ()
     while True:
         try:
             with executing(agent, this) as spot:
@@ -177,16 +178,16 @@ def _tried(
                 if this.effect == "once" and _leaves_unknown(error, timed=limit is not None):
                     calls.unknown(this, error)
                 raise
-        for attributes in undo:
-            attributes.restore()
+        for changed in undo:
+            changed.restore()
         yield waiting(wait)
 
 
-def _undo(agent: ChatAgent) -> tuple[Snapshot, ...]:
-    """Return what takes back the attributes that a failed try has set."""
+def _undo(agent: ChatAgent, tool: ToolMessage | None) -> tuple[Snapshot | LentTool, ...]:
+    """Return what takes back the attributes and the fields of its tool that a failed try has set."""
     from turnwise.agents.own_attributes import snapshots  # which knows the class of agents, and so this module
 
-    return snapshots(agent)
+    return snapshots(agent) if tool is None else (*snapshots(agent), LentTool(tool))
 
 
 def _leaves_unknown(error: Exception, *, timed: bool) -> bool:

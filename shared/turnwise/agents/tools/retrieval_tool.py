@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 from turnwise.errors import ConfigurationError
-from turnwise.messages.signals import DONE, NO_ANSWER, PASS, SEND_TO
+from turnwise.messages.signals import escape_signals
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
 
 if TYPE_CHECKING:
@@ -17,14 +16,13 @@ if TYPE_CHECKING:
     from turnwise.integrations.retrieval.document import ScoredDocument, Where
     from turnwise.integrations.retrieval.store import VectorStore
 
-_SIGNAL = re.compile("|".join(map(re.escape, (DONE, PASS, SEND_TO, NO_ANSWER))))
-
 
 class RetrievalTool(ToolMessage):
     """Finds the `k` passages of the agent's vector store (`AgentConfig.vecdb`) that are nearest to `query`.
 
     The answer is JSON: `query`, and `passages` with `number`, `source`, `score` and `text`, best first. It is JSON so
-    that the passages stay text: no words in them end a task or send a message, and no JSON in them runs a tool.
+    that the passages stay text: no words in them end a task, send a message or address anyone by the
+    `addressing_prefix` of a task, and no JSON in them runs a tool.
 
     A subclass may narrow what is found: `_min_score` leaves out what is farther away than that, and `where(agent)`
     gives a filter, such as the customer whose documents these are. Raises `ConfigurationError` for an agent without a
@@ -69,18 +67,17 @@ class RetrievalTool(ToolMessage):
         return store
 
     def _told(self, found: list[ScoredDocument]) -> str:
-        passages = [
-            {"number": number, "source": passage.source, "score": round(passage.score, 3), "text": passage.text}
+        lines = ",\n".join(
+            f'{{"number": {number}, "source": {_quoted(passage.source)}, "score": {round(passage.score, 3)}, '
+            f'"text": {_quoted(passage.text)}}}'
             for number, passage in enumerate(found, start=1)
-        ]
-        lines = ",\n".join(_plain(passage) for passage in passages)
-        return f'{{"query": {_plain(self.query)}, "passages": [\n{lines}\n]}}' if lines else self._nothing()
+        )
+        return f'{{"query": {_quoted(self.query)}, "passages": [\n{lines}\n]}}' if lines else self._nothing()
 
     def _nothing(self) -> str:
-        return f'{{"query": {_plain(self.query)}, "passages": [], "note": "nothing was found; try other words"}}'
+        return f'{{"query": {_quoted(self.query)}, "passages": [], "note": "nothing was found; try other words"}}'
 
 
-def _plain(value: object) -> str:
-    """The value as JSON in which no signal word of a task stands: its first letter is written as an escape."""
-    text = json.dumps(value, ensure_ascii=False)
-    return _SIGNAL.sub(lambda word: f"\\u{ord(word[0][0]):04x}{word[0][1:]}", text)
+def _quoted(text: str) -> str:
+    """The text as JSON in which no signal of a task stands."""
+    return f'"{escape_signals(json.dumps(text, ensure_ascii=False)[1:-1])}"'

@@ -11,12 +11,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from turnwise.errors import ConfigurationError, ToolOutcomeUnknownError, ToolServerUnavailableError
-from turnwise.integrations.mcp.transport import Address, opened
+from turnwise.integrations.mcp.transport import Address, opened, statuses_noted
 
 # A server that lists its tools on more pages than this never comes to an end.
 _MAX_PAGES = 100
 
 
+# Codes of JSON-RPC with which servers refuse a session: of an invalid request, and that of the TypeScript library.
+_NO_SESSION = (-32600, -32001)
+# HTTP statuses of a proxy that does not reach the server, or has no answer from it.
+_OF_A_PROXY = (502, 503, 504)
 # How often an idle session in use looks whether it still is.
 _MIN_WAIT = 1.0
 
@@ -71,7 +75,7 @@ class Connection:
 
         A session that is known to be over is replaced first. A call that certainly did not reach the server is made
         once more; any other is never repeated. Raises `ToolRefusedError`, `ToolServerUnavailableError`, and
-        `ToolOutcomeUnknownError` if the server went away, and may have carried it out.
+        `ToolOutcomeUnknownError` if the server went away, or is out of reach of its proxy, and may have carried it out.
         """
         try:
             return await self._called(tool, arguments, timeout)
@@ -87,7 +91,8 @@ class Connection:
 
         async with self._session_in_use() as session:
             try:
-                return await session.client.call_tool(tool, arguments, read_timeout_seconds=timeout)
+                with statuses_noted() as statuses:
+                    return await session.client.call_tool(tool, arguments, read_timeout_seconds=timeout)
             except MCPError as error:
                 failure = error
             except (RuntimeError, ValidationError) as error:
@@ -97,10 +102,16 @@ class Connection:
                     f"the server has answered, but not as the protocol or the tool's output schema says: "
                     f"{_first_fault(error)}"
                 ) from error
-        if not session.ended and not _says_over(failure):
+        forgotten = self._address.url is not None and _session_forgotten(failure)
+        if (status := _status_of_a_proxy(failure, statuses)) is not None:
+            raise ToolOutcomeUnknownError(
+                f"a call of {tool!r} of the MCP server {self._address} was answered by a proxy, with HTTP status "
+                f"{status}; whether it was carried out is not known"
+            ) from failure
+        if not session.ended and not forgotten and not _says_over(failure):
             raise ToolRefusedError(_refusal(failure, timeout)) from failure
         await self._forget(session)
-        if _never_arrived(failure, session.cause):
+        if forgotten or _never_arrived(session.cause):
             raise _NotArrivedError(str(failure)) from failure
         raise ToolOutcomeUnknownError(
             f"the MCP server {self._address} went away during a call of {tool!r}; "
@@ -235,18 +246,29 @@ def _first_fault(error: RuntimeError | ValidationError) -> str:
 def _says_over(error: Any) -> bool:
     from mcp_types.jsonrpc import CONNECTION_CLOSED
 
-    return error.code == CONNECTION_CLOSED or _session_forgotten(error)
+    return bool(error.code == CONNECTION_CLOSED)
 
 
 def _session_forgotten(error: Any) -> bool:
-    """Return whether a restarted server has forgotten the session."""
-    return str(error) in ("Session terminated", "Session not found")
+    """Return whether a server over HTTP has forgotten the session, as one that was restarted.
+
+    A tool may use these words as well, but not with a code of the protocol itself.
+    """
+    return error.code in _NO_SESSION and str(error) in ("Session terminated", "Session not found")
 
 
-def _never_arrived(error: Any, cause: BaseException | None) -> bool:
+def _status_of_a_proxy(error: Any, statuses: list[int]) -> int | None:
+    """Return the status that a proxy has given in place of the server's answer; None if the answer is the server's."""
+    # The library's words for an answer that is no message of the protocol, which a server may send with these statuses.
+    if str(error) != "Server returned an error response":
+        return None
+    return next((status for status in statuses if status in _OF_A_PROXY), None)
+
+
+def _never_arrived(cause: BaseException | None) -> bool:
     from httpx2 import ConnectError, ConnectTimeout
 
-    return _session_forgotten(error) or any(isinstance(part, ConnectError | ConnectTimeout) for part in _leaves(cause))
+    return any(isinstance(part, ConnectError | ConnectTimeout) for part in _leaves(cause))
 
 
 def _leaves(error: BaseException | None) -> Iterator[BaseException]:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.handling_agent import HandlingAgent
+from turnwise.messages.signals import escape_signals
 from turnwise.models.file_attachment import FileAttachment
 
 
@@ -29,9 +30,15 @@ class ServerAnswer(str):
 
 
 def as_document(agent: HandlingAgent, answer: ServerAnswer) -> ChatDocument:
-    """The answer as a message of the agent; structured content is kept as `content_any`."""
+    """The answer as a message of the agent; structured content is kept as `content_any`.
+
+    The agent says what a stranger wrote: no task reads a signal in its text, and no one looks for tools in it. Called
+    where the tool is handled, for the signals are those of the tasks around.
+    """
     text = str(answer)
-    document = agent.create_agent_response(text, content_any=answer.value if answer.value is not None else text)
+    value = answer.value if answer.value is not None else text
+    document = agent.create_agent_response(escape_signals(text), content_any=value)
+    document.metadata.quoted = True
     document.files = list(answer.files)
     return document
 

@@ -113,11 +113,11 @@ class MCPTools:
 
     def call(self, agent: HandlingAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument:
         """The answer of the server's `tool`, as a message of the agent."""
-        return run_in_background(lambda: self._called(agent, tool, arguments))
+        return as_document(agent, self.answer(tool, arguments))
 
     async def call_async(self, agent: HandlingAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument:
         """The same, without blocking the event loop."""
-        return await await_in_background(lambda: self._called(agent, tool, arguments))
+        return as_document(agent, await self.answer_async(tool, arguments))
 
     def answer(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer:
         """The answer of the server's `tool`, as a text with files."""
@@ -130,9 +130,6 @@ class MCPTools:
     async def definitions_async(self) -> list[Any]:
         """The server's own descriptions of all its tools."""
         return await await_in_background(self._listed)
-
-    async def _called(self, agent: HandlingAgent, tool: str, arguments: dict[str, Any]) -> ChatDocument:
-        return as_document(agent, await self._answered(tool, arguments))
 
     async def _answered(self, tool: str, arguments: dict[str, Any]) -> ServerAnswer:
         try:

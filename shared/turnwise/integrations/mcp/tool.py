@@ -13,7 +13,7 @@ from pydantic import ConfigDict, Field
 from pydantic_core import PydanticUndefined
 
 from turnwise.errors import ConfigurationError
-from turnwise.integrations.mcp.schema import type_of
+from turnwise.integrations.mcp.schema import allows_null, type_of
 from turnwise.messages.handling_agent import HandlingAgent
 from turnwise.messages.schema.function_tool import field_names, tool_class
 from turnwise.messages.tool_message import SETTINGS, ToolEffect, ToolMessage
@@ -52,6 +52,8 @@ class MCPTool(ToolMessage):
     request: str = ""
     # No method of an agent is called so: whatever names a server gives, its tools are handled here.
     _handler: str = "(a tool of an MCP server)"
+    # A null that a model gave is sent; one that it did not is not.
+    _writes_unset: ClassVar[bool] = False
     _remote: ClassVar[Remote]
 
     def handle(self, agent: HandlingAgent) -> ChatDocument:
@@ -71,7 +73,7 @@ class MCPTool(ToolMessage):
         return await self._remote.caller.answer_async(self._remote.name, _sent(self))
 
     def arguments(self) -> dict[str, Any]:
-        """Return what is sent to the server: optional fields only if they have a value."""
+        """Return what is sent to the server: optional fields only if they were given a value that the schema allows."""
         return _sent(self)
 
     @classmethod
@@ -79,7 +81,7 @@ class MCPTool(ToolMessage):
         """The server's own schema; only arguments that tools need the names of are called differently."""
         remote = cls._remote
         parameters = copy.deepcopy(remote.schema)
-        listed = parameters.get("properties", {})
+        listed = parameters["properties"]
         needed = parameters.get("required", [])
         shown = {field: name for field, name in remote.arguments.items() if defaults or name in needed}
         parameters["type"] = "object"
@@ -96,8 +98,12 @@ def _sent(tool: MCPTool) -> dict[str, Any]:
     # A function, as an argument of the server's may be called `arguments`, too.
     remote = tool._remote
     required = remote.schema.get("required", [])
-    values = {argument: getattr(tool, field) for field, argument in remote.arguments.items()}
-    given = {name: value for name, value in values.items() if value is not None or name in required}
+    given = {}
+    for field, name in remote.arguments.items():
+        value = getattr(tool, field)
+        is_null = field in tool.model_fields_set and allows_null(remote.schema["properties"][name])
+        if value is not None or is_null or name in required:
+            given[name] = value
     return {**(tool.model_extra or {}), **given}
 
 
@@ -111,14 +117,21 @@ def class_of(definition: Any, caller: ToolServer, name: str, effect: ToolEffect 
     """The class for a tool that a server listed, called `name`; its effect is what the server says, if not given."""
     # Some servers write null for none.
     schema: dict[str, Any] = {key: value for key, value in (definition.input_schema or {}).items() if value is not None}
-    properties: dict[str, Any] = schema.get("properties", {})
     required = schema.get("required", [])
-    base = OpenMCPTool if schema.get("additionalProperties") else MCPTool
+    others = schema.get("additionalProperties", False)
+    unlisted = {} if isinstance(others, bool) else others
+    properties = dict(schema.get("properties", {}))
+    schema["properties"] = properties
+    for argument in required:
+        properties.setdefault(argument, unlisted)
+    # Not by its truth: the empty schema allows anything.
+    base = MCPTool if others is False else OpenMCPTool
     names = field_names(base, list(properties))
     fields = {names[argument]: _field(properties[argument], argument in required) for argument in properties}
     told = definition.description or definition.title or ""
     made = tool_class(base, name, told, fields, module=__name__, effect=effect or _hinted(definition.annotations))
     made._effect_of_own_handlers = True
+    made._recipient_is_data = "recipient" in properties or base is OpenMCPTool
     made._remote = Remote(
         caller=caller,
         name=definition.name,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,27 @@ class Address:
             raise ConfigurationError(f"env and cwd are for the command of an MCP server, but {self} is none")
 
 
+_statuses: ContextVar[list[int] | None] = ContextVar("statuses of a call's answers", default=None)
+
+
+@contextmanager
+def statuses_noted() -> Iterator[list[int]]:
+    """Gather the HTTP statuses of the answers to what is sent within; the protocol's library does not tell them."""
+    noted: list[int] = []
+    token = _statuses.set(noted)
+    try:
+        yield noted
+    finally:
+        _statuses.reset(token)
+
+
+async def _note_status(response: Any) -> None:
+    # The library sends each message in the context of whoever gave it to the session.
+    noted = _statuses.get()
+    if noted is not None:
+        noted.append(response.status_code)
+
+
 async def opened(address: Address, stack: AsyncExitStack, timeout: float, on_end: Callable[[], None]) -> Any:
     """A connected client of the protocol's library, closed with `stack`.
 
@@ -74,13 +96,19 @@ async def opened(address: Address, stack: AsyncExitStack, timeout: float, on_end
         from mcp.client.sse import sse_client
 
         server = sse_client(address.url or "", headers=dict(address.headers))
-    elif address.url is not None and address.headers:
+    elif address.url is not None:
         http = await stack.enter_async_context(create_mcp_http_client(headers=dict(address.headers)))
+        http.event_hooks = {"response": [_note_status]}
         server = streamable_http_client(address.url, http_client=http)
     elif address.command is not None:
         program, *arguments = address.command
         parameters = StdioServerParameters(
-            command=program, args=arguments, env=dict(address.env) or None, cwd=address.cwd
+            command=program,
+            args=arguments,
+            env=dict(address.env) or None,
+            cwd=address.cwd,
+            # By default the library stops reading at a byte that is not UTF-8, and no call is answered from then on.
+            encoding_error_handler="replace",
         )
         server = _process(parameters, on_end)
     return await stack.enter_async_context(Client(server, read_timeout_seconds=timeout))

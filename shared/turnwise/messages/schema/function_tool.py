@@ -105,6 +105,7 @@ def tool_from_function(
     told = words.purpose if purpose is None else purpose
     made = tool_class(base, name, told, fields, module=inner.__module__, effect=effect)
     made.__doc__ = inspect.getdoc(inner)
+    made._recipient_is_data = "recipient" in fields
     _add_handler(made, function, parameters)
     return made
 

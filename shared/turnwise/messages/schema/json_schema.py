@@ -62,7 +62,7 @@ def _reference(node: Json) -> Json:
 
 
 def _closed(node: Json) -> Json:
-    if "properties" not in node or node.get("additionalProperties"):
+    if "properties" not in node or node.get("additionalProperties", False) is not False:
         raise _Unsupported
     properties = {name: _node(value) for name, value in node["properties"].items()}
     return {**node, "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -26,15 +26,16 @@ class AgentDoneTool(ToolMessage):
     _effect: ToolEffect = "read_only"
     _effect_of_own_handlers: ClassVar[bool] = True
     _steers: ClassVar[bool] = True
-    # The content was taken from a tainted message.
+    # The content was taken from a tainted message, or from one that is quoted.
     _tainted: bool = False
+    _quoted: bool = False
     # The content as it was read, and the text that it had before it was JSON.
     _read: tuple[Any, str] | None = None
 
     def response(self, agent: HandlingAgent) -> ChatDocument:
         """An AGENT message that holds this tool and the tools it carries."""
         result = agent.create_agent_response(text_of(self), content_any=self.content, tool_messages=[self, *self.tools])
-        result.metadata.tainted = self._tainted
+        result.metadata.tainted, result.metadata.quoted = self._tainted, self._quoted
         return result
 
 
@@ -156,7 +157,7 @@ class DonePassTool(PassTool):
         """An AgentDoneTool that carries the text and the tools of the message."""
         passed = super().response(agent, chat_doc)
         done = AgentDoneTool(content=passed.content, tools=agent.get_tool_messages(passed, True))
-        done._tainted = passed.metadata.tainted
+        done._tainted, done._quoted = passed.metadata.tainted, passed.metadata.quoted
         return done
 
 

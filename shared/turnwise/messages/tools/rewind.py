@@ -36,11 +36,11 @@ class RewindTool(ToolMessage):
         since, before = _since(agent.message_history[:index], chat_doc)
         agent.clear_history(index)
         doc = agent.create_llm_response(self.content)
-        doc.metadata.tainted = chat_doc is not None and untrusted(chat_doc)
+        known = old if source is None else source.metadata
+        doc.metadata.tainted = known.tainted or (chat_doc is not None and untrusted(chat_doc))
+        doc.metadata.recipient = known.recipient
         doc.metadata.takes_back = tuple(since)
         if source is not None:
-            doc.metadata.tainted = doc.metadata.tainted or source.metadata.tainted
-            doc.metadata.recipient = source.metadata.recipient
             before = source.parent or before
         if before is not None:
             doc.answers(before)

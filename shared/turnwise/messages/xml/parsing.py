@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from pydantic import BaseModel
 
@@ -56,9 +56,10 @@ def fields_of(root: Element, model: type[BaseModel]) -> dict[str, object]:
     return fields
 
 
-def recipients(text: str) -> set[str]:
+def recipients(text: str, addresses: Callable[[str | None], bool]) -> set[str]:
     """Return whom the tools in XML of a text are for; "" for one without a recipient."""
-    found = [root.child("recipient") for root in elements(text, {ROOT})]
+    roots = (root for root in elements(text, {ROOT}) if addresses(requested(root) or None))
+    found = [root.child("recipient") for root in roots]
     return {child.text() if child is not None else "" for child in found}
 
 

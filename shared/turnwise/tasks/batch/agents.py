@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from collections.abc import Awaitable, Callable, Iterable
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -32,13 +33,16 @@ def run_batch_agent_method(
     """Call an async method of a clone of `agent` for each item, and return the results in the order of the items.
 
     `method` is the bound method, such as `agent.llm_response_async`; the clone's method of that name is called. For
-    the rest see `run_batch_tasks`. Raises `ValueError` for a method that is not the agent's.
+    the rest see `run_batch_tasks`. Raises `ValueError` for a method that is not the agent's, and for one that has an
+    async twin, such as `agent.llm_response`.
     """
     name = getattr(method, "__name__", "")
     if not callable(getattr(agent, name, None)):
         raise ValueError(
             f"{method!r} is not a method of {type(agent).__name__}; pass one such as agent.llm_response_async"
         )
+    if not inspect.iscoroutinefunction(method) and callable(getattr(agent, f"{name}_async", None)):
+        raise ValueError(f"{name} of {type(agent).__name__} cannot be awaited; pass agent.{name}_async")
     listed = list(items)
 
     async def job(i: int) -> Any:
@@ -133,7 +137,7 @@ def run_batch_function(
     listed = list(items)
 
     async def job(i: int) -> Any:
-        waits = asyncio.iscoroutinefunction(function) or asyncio.iscoroutinefunction(type(function).__call__)
+        waits = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         value = function(listed[i]) if waits or sequential else await asyncio.to_thread(function, listed[i])
         return await value if is_unfinished(value) else value
 
