@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import subprocess
 import sys
 import threading
@@ -103,6 +104,7 @@ def test_the_nearest_document_is_found_first_with_text_metadata_and_score(store:
     assert len(found) == 2
     assert found[0].text == PAGES["refunds.md"]
     assert found[0].metadata == {"source": "refunds.md", "number": 0, "even": True}
+    assert found[0].metadata.source == "refunds.md"
     assert found[0].id == "refunds.md"
     assert 1 >= found[0].score > found[1].score
 
@@ -163,6 +165,14 @@ def test_a_filter_narrows_search_count_and_delete_alike(
         assert set(sources(store.search("a note", k=10))) == set(PAGES) - expected
 
 
+def test_a_filter_may_name_any_number_of_values(store: IndexedStore) -> None:
+    store.add(documents())
+    many = ["sync.md", *(f"page {number}.md" for number in range(70_000))]
+
+    assert sources(store.search("a note", where={"source": many, "even": [True] * 1_000})) == ["sync.md"]
+    assert store.delete(where={"source": many}) == 1
+
+
 def test_a_filter_is_applied_before_the_nearest_are_chosen(store: IndexedStore) -> None:
     many = [Document(text=f"refund number {n}", metadata={"source": "bulk", "number": n}) for n in range(300)]
     store.add([*many, Document(text="Something quite different.", metadata={"source": "rare"})])
@@ -211,6 +221,16 @@ def test_ingesting_a_shorter_version_leaves_no_part_of_the_longer_one(store: Ind
     assert second == 1
     assert store.count() == 1 + len(PAGES)
     assert store.search("topic", k=20, where={"document": "guide"})[0].text == "Only this is left."
+
+
+def test_the_last_of_several_versions_that_are_ingested_together_stays(store: IndexedStore) -> None:
+    long = "\n\n".join(f"Paragraph {number} of the guide." for number in range(20))
+
+    ingested = ingest_documents(
+        store, [Document(id="guide", text=long), Document(id="guide", text="Only this is left.")], size=120, overlap=20
+    )
+
+    assert (ingested, store.count({"document": "guide"})) == (1, 1)
 
 
 def test_documents_are_deleted_by_id_by_filter_and_by_both(store: IndexedStore) -> None:
@@ -335,15 +355,41 @@ def test_a_batch_with_a_useless_vector_leaves_nothing_behind(open_store: Callabl
 def test_what_makes_no_sense_is_refused(store: IndexedStore) -> None:
     with pytest.raises(InvalidRequestError, match="k=0"):
         store.search("x", k=0)
+    for k in (2.5, "2", None):
+        with pytest.raises(InvalidRequestError, match=f"k={k!r}; expected .* an int"):
+            store.search("x", k=k)  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequestError, match="the query None; expected a text"):
+        store.search(None)  # type: ignore[arg-type]
     with pytest.raises(InvalidRequestError, match=r"clear\(\)"):
         store.delete()
     with pytest.raises(InvalidRequestError, match="list of ids"):
         store.delete("sync.md")
     with pytest.raises(InvalidRequestError, match="clear"):
         store.add(documents(), replacing={})
-    with pytest.raises(InvalidRequestError, match="the filter for 'a'"):
-        store.search("x", where={"a": [None]})  # type: ignore[list-item]
     assert store.search("  \n ") == []
+
+
+@pytest.mark.parametrize("value", [None, [None], "\0", "\ud800", math.nan, [1, math.inf], 2**63, -(2**63) - 1])
+def test_a_filter_that_not_every_database_can_answer_is_refused(store: IndexedStore, value: Any) -> None:
+    store.add(documents())
+
+    with pytest.raises(InvalidRequestError, match="the filter for 'a' holds"):
+        store.search("x", where={"a": value})
+    with pytest.raises(InvalidRequestError, match="the filter for 'a' holds"):
+        store.delete(where={"a": value})
+
+
+def test_numbers_and_ids_that_no_database_takes_are_refused(store: IndexedStore) -> None:
+    store.add(documents())
+
+    with pytest.raises(InvalidRequestError, match=f"k={2**63}"):
+        store.search("x", k=2**63)
+    for id in ("\0", "\ud800"):
+        with pytest.raises(InvalidRequestError, match="an id holds"):
+            store.delete([id])
+        with pytest.raises(InvalidRequestError, match="a key of the filter holds"):
+            store.count({id: 1})
+    assert store.count({"number": [2**63 - 1, -(2**63), 1e300]}) == 0
 
 
 def test_the_async_twins_do_the_same(store: IndexedStore) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from tests.support.databases import NoPostgresError, fresh_postgres, fresh_sqlite, pgvector_server
+from tests.support.databases import NoPostgresError, fresh_postgres, pgvector_server
 from tests.support.served_parts import Desk
 from tests.support.services import missing
 from tests.support.vector_stores import documents, sqlite_config
@@ -17,6 +16,7 @@ from turnwise import (
     App,
     ChatAgent,
     ChatAgentConfig,
+    Document,
     Embedder,
     HashingEmbedder,
     MockLMConfig,
@@ -24,6 +24,7 @@ from turnwise import (
     PgVectorConfig,
     RetrievalTool,
     Task,
+    TaskConfig,
     VectorStoreConfig,
 )
 from turnwise.record.store import Store
@@ -32,14 +33,7 @@ from turnwise.testing.fake_llm.server import FakeLLMServer
 ASK = '{"request": "retrieve", "query": "forgotten password", "k": 1}'
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
-
-
-def app_of(vecdb: VectorStoreConfig) -> App:
+def app_of(vecdb: VectorStoreConfig, prefix: str = "") -> App:
     """A clerk who looks something up and then says the first source."""
 
     def clerk() -> Task:
@@ -48,7 +42,7 @@ def app_of(vecdb: VectorStoreConfig) -> App:
 
         agent = ChatAgent(ChatAgentConfig(name="clerk", llm=MockLMConfig(response_fn=answer), vecdb=vecdb))
         agent.enable_message(RetrievalTool)
-        return Task(agent, interactive=False)
+        return Task(agent, interactive=False, config=TaskConfig(addressing_prefix=prefix))
 
     app = App("tests")
     app.task(clerk)
@@ -63,6 +57,16 @@ def test_a_served_agent_finds_what_another_process_might_have_added(store: Store
             run = desk.go_on(desk.submit("clerk"))
 
             assert (run.status, run.result and run.result["content"]) == ("completed", "password.md")
+
+
+def test_an_address_in_what_a_served_agent_finds_addresses_no_one(store: Store, tmp_path: Path) -> None:
+    config = sqlite_config(tmp_path)
+    config.open().add([Document(text="Forgotten password? Write to help@example.com", metadata={"source": "help.md"})])
+
+    with Desk(store, app_of(config, prefix="@")) as desk:
+        run = desk.go_on(desk.submit("clerk"))
+
+        assert (run.status, run.result and run.result["content"]) == ("completed", "help.md")
 
 
 @pytest.mark.postgres

@@ -27,6 +27,32 @@ def test_a_long_paragraph_is_cut_after_a_sentence() -> None:
     assert parts == ["The first sentence ends here.", "The second one is cut off from it.", "The third one is last."]
 
 
+def test_chinese_and_japanese_sentences_end_without_a_space() -> None:
+    text = "退款需要五天。「手续费不退。」返金は五日後です！"
+
+    assert split_text(text, size=10, overlap=0) == ["退款需要五天。", "「手续费不退。」", "返金は五日後です！"]
+
+
+def test_a_sentence_whose_mark_has_no_place_begins_the_next_part() -> None:
+    text = "退款需要五天。手续费不退。好。"
+
+    assert split_text(text, size=12, overlap=0) == ["退款需要五天。", "手续费不退。好。"]
+
+
+def test_a_part_begins_with_the_last_chinese_characters_of_the_one_before() -> None:
+    text = "".join(f"第{number}条规定，退款需要五个工作日才能到达您的银行卡。" for number in range(100, 130))
+
+    parts = split_text(text, size=120, overlap=40)
+
+    for before, after in itertools.pairwise(parts):
+        assert before.endswith("。")
+        assert text.index(before) + len(before) - text.index(after) == 40
+
+
+def test_long_runs_of_blanks_are_read_once() -> None:
+    assert split_text(f"a{' ' * 100_000}b{(' ' * 1_000 + chr(10)) * 500}c", 10, 0) == ["a", "b", "c"]
+
+
 def test_a_long_sentence_is_cut_between_words_and_a_long_word_anywhere() -> None:
     assert split_text("one two three four five six", size=10, overlap=0) == ["one two", "three four", "five six"]
     assert split_text("x" * 25, size=10, overlap=0) == ["x" * 10, "x" * 10, "x" * 5]
@@ -47,7 +73,7 @@ def test_a_blank_text_has_no_parts(text: str) -> None:
     assert split_text(text) == []
 
 
-@given(text=st.text(alphabet=st.sampled_from("ab .!?\n\té\u3002"), max_size=400), size=st.integers(1, 60))
+@given(text=st.text(alphabet=st.sampled_from("ab .!?\n\té\u3002\u300d\u9000"), max_size=400), size=st.integers(1, 60))
 def test_parts_without_overlap_are_the_text_without_some_white_space(text: str, size: int) -> None:
     parts = split_text(text, size, overlap=0)
 
@@ -86,3 +112,10 @@ def test_a_part_of_a_document_says_what_it_is_a_part_of() -> None:
 
     assert (first.id, first.text) == ("guide.md#0", "One.")
     assert second.metadata == {"source": "guide.md", "lang": "en", "document": "guide.md", "part": 1}
+
+
+def test_parts_of_a_document_with_an_id_of_any_length_can_be_added() -> None:
+    first, second = (split_document(Document(id="x" * 499 + end, text="One.")) for end in "ab")
+
+    assert first[0].id != second[0].id
+    assert first[0].metadata["document"] == "x" * 499 + "a"

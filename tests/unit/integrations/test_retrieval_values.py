@@ -50,6 +50,8 @@ def test_the_same_content_has_the_same_id_on_every_machine() -> None:
         ({"text": "a", "id": "x\0"}, "NUL"),
         ({"text": "a", "metadata": {"k": "\0"}}, "NUL"),
         ({"text": "a", "metadata": {"k\0": "v"}}, "NUL"),
+        ({"text": "a\ud800"}, "surrogate"),
+        ({"text": "a", "metadata": {"k": "\ud800"}}, "surrogate"),
         ({"text": "a", "metadata": {"k": [1]}}, "metadata"),
         ({"text": "a", "metadata": {"k": None}}, "metadata"),
         ({"text": "a", "metadata": {"k": math.nan}}, "finite"),

@@ -23,15 +23,19 @@ from pydantic.functional_validators import AfterValidator
 from pydantic_core import CoreSchema, core_schema
 
 from turnwise.base.ids import new_id
+from turnwise.base.json_bounds import is_unicode
 
 Scalar = str | int | float | bool
 # A filter: each key must have the value, or one of the values. Numbers compare by value; True is no 1.
 Where = Mapping[str, Scalar | Sequence[Scalar]]
 
 
-def _storable(text: str) -> str:
+def checked_text(text: str) -> str:
+    """Return the text; raises `ValueError` for one that no database keeps as it is."""
     if "\0" in text:
         raise ValueError("holds a NUL character, which PostgreSQL cannot keep; take it out")
+    if not is_unicode(text):
+        raise ValueError("holds half of a surrogate pair, which is no text; take it out")
     return text
 
 
@@ -41,7 +45,7 @@ def _not_blank(text: str) -> str:
     return text
 
 
-_Text = Annotated[StrictStr, AfterValidator(_storable)]
+_Text = Annotated[StrictStr, AfterValidator(checked_text)]
 _Value = _Text | StrictBool | StrictInt | Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 

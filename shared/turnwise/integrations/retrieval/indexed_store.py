@@ -10,7 +10,7 @@ from typing import Any
 
 from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
 from turnwise.errors import ConfigurationError, InvalidRequestError
-from turnwise.integrations.retrieval.document import Document, Scalar, ScoredDocument, Where
+from turnwise.integrations.retrieval.document import Document, Metadata, Scalar, ScoredDocument, Where, checked_text
 from turnwise.integrations.retrieval.embedder import Embedder, Embeddings
 from turnwise.integrations.retrieval.index import Filter, Hit, Row, Space, VectorIndex
 from turnwise.integrations.retrieval.store import VectorStore
@@ -19,6 +19,7 @@ from turnwise.models.tokens.usage import LLMTokenUsage
 
 # Told of what each call of the embedder cost, with the embedder's name.
 OnUsage = Callable[[LLMTokenUsage, str], None]
+_BEYOND = 2**63  # the first number that no database takes as an integer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,8 @@ class IndexedStore(VectorStore):
             raise InvalidRequestError("delete() got neither ids nor a filter; to delete everything, call clear()")
         if isinstance(ids, str):
             raise InvalidRequestError(f"delete() got the text {ids!r} as ids; expected a list of ids")
-        return self.index.delete(None if ids is None else sorted(set(ids)), _filter(where))
+        wanted = None if ids is None else sorted({_text("an id", id) for id in ids})
+        return self.index.delete(wanted, _filter(where))
 
     def count(self, where: Where | None = None) -> int:
         return self.index.count(_filter(where))
@@ -88,8 +90,12 @@ class IndexedStore(VectorStore):
         return list(by_id)
 
     def _search(self, query: str, k: int, where: Where | None, min_score: float | None) -> Steps[list[ScoredDocument]]:
-        if k < 1:
-            raise InvalidRequestError(f"search() got k={k}; expected how many documents to find, at least 1")
+        if not isinstance(k, int) or not 1 <= k < _BEYOND:
+            raise InvalidRequestError(
+                f"search() got k={k!r}; expected how many documents to find, an int from 1 to {_BEYOND - 1}"
+            )
+        if not isinstance(query, str):
+            raise InvalidRequestError(f"search() got the query {query!r}; expected a text")
         if not query.strip():
             return []
         wanted = _filter(where)
@@ -143,18 +149,32 @@ def _check(vectors: Sequence[Sequence[float]], texts: int, embedder: str) -> Non
 def _scored(hit: Hit) -> ScoredDocument:
     # What comes out of a store was checked on its way in.
     score = min(1.0, max(-1.0, 1.0 - hit.distance))
-    return ScoredDocument.model_construct(id=hit.id, text=hit.text, metadata=hit.metadata, score=score)
+    return ScoredDocument.model_construct(id=hit.id, text=hit.text, metadata=Metadata(hit.metadata), score=score)
 
 
 def _filter(where: Where | None) -> Filter:
-    return {key: _values(key, value) for key, value in (where or {}).items()}
+    return {_text("a key of the filter", key): _values(key, value) for key, value in (where or {}).items()}
 
 
 def _values(key: str, value: Scalar | Sequence[Scalar]) -> list[Scalar]:
-    values = [value] if isinstance(value, (str, int, float)) else list(value)
+    values = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
     for item in values:
-        if not isinstance(item, (str, int, float)):
+        if isinstance(item, str):
+            _text(f"the filter for {key!r}", item)
+        elif not isinstance(item, (int, float)):
             raise InvalidRequestError(
                 f"the filter for {key!r} holds {item!r}; expected a text, a number or a boolean, or a list of them"
             )
+        elif not (math.isfinite(item) if isinstance(item, float) else -_BEYOND <= item < _BEYOND):
+            raise InvalidRequestError(f"the filter for {key!r} holds {item!r}; expected a number of up to 64 bits")
     return values
+
+
+def _text(what: str, text: Any) -> str:
+    """The text; raises `InvalidRequestError` for one that no database can be asked for."""
+    if not isinstance(text, str):
+        raise InvalidRequestError(f"{what} is {text!r}; expected a text")
+    try:
+        return checked_text(text)
+    except ValueError as error:
+        raise InvalidRequestError(f"{what} {error}") from error

@@ -229,8 +229,11 @@ def _table_of(name: str, dimension: int) -> sa.Table:
 
 
 def _conditions(table: sa.Table, ids: Sequence[str] | None, where: Filter) -> list[sa.ColumnElement[bool]]:
+    # One parameter for each key: a statement takes no more than 65,535.
     found: list[sa.ColumnElement[bool]] = [
-        sa.or_(sa.false(), *(table.c.metadata.contains({key: value}) for value in values))
+        table.c.metadata.contains(
+            sa.any_(sa.literal([{key: value} for value in values], postgresql.ARRAY(postgresql.JSONB)))
+        )
         for key, values in where.items()
     ]
     if ids is not None:

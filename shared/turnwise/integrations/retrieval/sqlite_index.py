@@ -61,8 +61,6 @@ ORDER BY distance, id
 """
 _KEPT_IDLE = 8
 
-Values = list[str | int | float]
-
 
 class SqliteIndex:
     """A collection in a file. Connections are opened as needed and kept for the next call."""
@@ -233,25 +231,20 @@ def _ours(connection: apsw.Connection, path: Path) -> bool:
     return False
 
 
-def _condition(collection: str, ids: Sequence[str] | None, where: Filter) -> tuple[str, Values]:
+def _condition(collection: str, ids: Sequence[str] | None, where: Filter) -> tuple[str, list[str]]:
     """A condition on `documents` in SQL, and the values for its question marks."""
-    parts, values = ["collection = ?"], [collection]
-    found: Values = [*values]
+    parts, found = ["collection = ?"], [collection]
     if ids is not None:
         parts.append("id IN (SELECT value FROM json_each(?))")
         found.append(json.dumps(list(ids)))
     for key, wanted in where.items():
-        each = " OR ".join(_equal(value) for value in wanted) or "false"
-        parts.append(f"EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = ? AND ({each}))")
-        found += [key, *(value for value in wanted if not isinstance(value, bool))]
+        # JSON's true and 1 are both 1 to SQL, so it matters as well whether a value is a boolean.
+        parts.append(
+            "EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = ? AND (type IN ('true', 'false'), atom) IN "
+            "(SELECT type IN ('true', 'false'), atom FROM json_each(?)))"
+        )
+        found += [key, json.dumps(list(wanted))]
     return " AND ".join(parts), found
-
-
-def _equal(value: Scalar) -> str:
-    if isinstance(value, bool):
-        return f"type = '{'true' if value else 'false'}'"
-    # JSON's true and 1 are both 1 to SQL, so the type of a number has to be looked at as well.
-    return "atom = ?" if isinstance(value, str) else "type IN ('integer', 'real') AND atom = ?"
 
 
 def _blob(vector: Sequence[float]) -> bytes:
