@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,10 @@ from playwright.sync_api import Browser, Page, Request, expect
 from tests.support.browser import chromium
 
 from turnwise import ChatAgent, ChatAgentConfig, MockLMConfig, Task, TaskConfig, ToolMessage
+from turnwise.transcripts.entry import RunTitle
+from turnwise.transcripts.page.html import TranscriptPage
+from turnwise.transcripts.recorder import Recorder
+from turnwise.transcripts.sink import written
 
 HOSTILE = """</pre></details></script><script>document.title = "taken over"</script>
 <img src="http://evil.test/x.png" onerror="document.title = 'taken over'"> <style>main { display: none }</style>
@@ -229,6 +234,24 @@ def test_the_page_of_a_run_that_was_cut_off_can_be_read_and_says_so(
 
         expect(page.locator("#m6 .body")).to_be_visible()
         expect(page.locator("#state")).to_have_text("no end on record")
+
+
+def test_the_top_says_how_a_run_ended_after_its_retry(browser: Browser, tmp_path: Path) -> None:
+    recorder, at = Recorder(), datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+    entries = [
+        recorder.started("lead", at),
+        recorder.ended("lead", "ERROR", ("ValueError", "it broke"), at),
+        recorder.continued("lead", at),
+        recorder.ended("lead", "DONE", None, at),
+    ]
+
+    for state, shown, seen in (("", entries, "DONE"), ("running", entries[:-1], "running")):
+        file = tmp_path / "retried.html"
+        file.write_text("".join(written(TranscriptPage(), RunTitle(task="lead", state=state), shown)))
+        with browser.new_page() as page:
+            page.goto(file.as_uri())
+
+            expect(page.locator("#state")).to_have_text(seen)
 
 
 def test_the_page_unfolds_without_its_script(browser: Browser, file: Path) -> None:

@@ -19,7 +19,8 @@ from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, RetryPolicy,
 from turnwise.api.timeline import TimelineView
 from turnwise.errors import ModelUnavailableError
 from turnwise.record.database.database import Database
-from turnwise.record.database.schema import events
+from turnwise.record.database.schema import events, runs
+from turnwise.record.past.retrying import RetryLimits
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.values.records import NewDocument, NewFork
@@ -193,6 +194,25 @@ def test_work_that_the_end_of_the_run_cut_short_counts(store: Store) -> None:
     (attempt,) = view.items[-1].attempts
     assert (attempt.worker, attempt.outcome) == (worker, "cut")
     assert "model" in kinds(view)[-1]
+
+
+def test_what_a_deadline_cut_short_is_unknown_once_a_retry_has_asked_again(store: Store) -> None:
+    with Desk(store, app_of("DONE well")) as desk:
+        run_id = desk.submit("desk", deadline=3_600.0)
+        moved = desk.coordinator.move(run_id)
+        assert moved.ask is not None
+        assert store.worker.claim(moved.ask.queue, new_worker(store, moved.ask.queue)) is not None
+        with store.database.begin() as connection:
+            connection.execute(sa.update(runs).where(runs.c.id == run_id).values(deadline_at=1.0))
+        assert desk.coordinator.move(run_id).run.status_code == "TIMEOUT"
+        ended = seen(store, run_id)
+
+        store.tenant(DEFAULT_TENANT).retry(run_id, RetryLimits(deadline=3_600.0))
+        retried = seen(store, run_id)
+        work_on(desk, run_id)
+
+    assert "model" in kinds(ended)[1]
+    assert [kinds(view)[1] for view in (retried, seen(store, run_id))] == [["unknown"], ["unknown"]]
 
 
 def test_a_retried_run_tells_the_time_between_its_ends(store: Store) -> None:

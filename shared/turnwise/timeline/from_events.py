@@ -241,23 +241,25 @@ class Reader:
 
     def _open_until(self, at: float, outcome: Outcome) -> None:
         """End what continues: if the ask is claimed, the claim's row says since when."""
-        claim = self._claim_at(at, outcome)
-        if claim is not None:
-            self._work(claim)
+        ask = self._unclaimed_ask()
+        if ask is not None and ask.claimed_at is not None and ask.claimed_at >= self._cursor:
+            # No event tells of this claim yet, and none ever will if the run's end cut it short.
+            if ask.claimed_at <= at and ask.status in (AskStatus.LEASED, AskStatus.CANCELLED):
+                claim = attempt_of({"worker": ask.worker_id, "claimed_at": ask.claimed_at}, at, outcome)
+                if claim is not None:
+                    self._work(claim)
+            elif outcome == "cut" and self._state[0] == "queue":
+                # The run was retried, and of a claim before that the row says no more.
+                self._state = ("unknown", self._state[1])
         self._wait(at)
 
-    def _claim_at(self, at: float, outcome: Outcome) -> AttemptSpan | None:
-        """The claim of the open ask that no event tells of yet, and none ever will if the run's end cut it short."""
+    def _unclaimed_ask(self) -> AskRecord | None:
+        """The open ask, if no event tells of its claim."""
         item = self._item
         waits = self._state[0] in _UNCLAIMED
         if item is None or not item.ask or item.answered_at is not None or not waits:
             return None
-        ask = self._look_up(item.ask)
-        if ask is None or ask.claimed_at is None or ask.status not in (AskStatus.LEASED, AskStatus.CANCELLED):
-            return None
-        if not self._cursor <= ask.claimed_at <= at:
-            return None
-        return attempt_of({"worker": ask.worker_id, "claimed_at": ask.claimed_at}, at, outcome)
+        return self._look_up(item.ask)
 
     def _wait(self, at: float) -> None:
         """The run was in its state until then."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 from turnwise.api.timeline import AttemptView, CallView, ItemView, ShareView, SpanView, TimelineView
+from turnwise.base.times import when, when_known
 from turnwise.timeline.sentences import phrase, sentence
 from turnwise.timeline.spans import AttemptSpan, CallSpan, Item
 from turnwise.timeline.sums import Sum, Sums
@@ -20,8 +20,8 @@ def timeline_view(
         run=run,
         task=task,
         status=status,
-        began_at=_when(began),
-        ends_at=_when(sums.ends_at or began),
+        began_at=when(began),
+        ends_at=when(sums.ends_at or began),
         ended=ended,
         seconds=_round(total),
         summary=sentence(sums, ended),
@@ -59,9 +59,9 @@ def _item(item: Item, began: float) -> ItemView:
         ask=item.ask,
         responder=item.responder,
         queue=item.queue,
-        asked_at=_when(item.start),
-        answered_at=_maybe(item.answered_at),
-        moved_at=_maybe(item.moved_at),
+        asked_at=when(item.start),
+        answered_at=when_known(item.answered_at),
+        moved_at=when_known(item.moved_at),
         start=_round(item.start - began),
         seconds=_round(item.seconds),
         spans=spans,
@@ -74,8 +74,8 @@ def _attempt(attempt: AttemptSpan, began: float) -> AttemptView:
         worker=attempt.worker,
         host=attempt.host,
         pid=attempt.pid,
-        claimed_at=_maybe(attempt.claimed_at),
-        ended_at=_when(attempt.ended_at),
+        claimed_at=when_known(attempt.claimed_at),
+        ended_at=when(attempt.ended_at),
         outcome=attempt.outcome,
         reason=attempt.reason,
         calls=[_call(call, began) for call in attempt.calls],
@@ -92,14 +92,6 @@ def _call(call: CallSpan, began: float) -> CallView:
         first=call.first,
         outcome=call.outcome,
     )
-
-
-def _when(at: float) -> datetime:
-    return datetime.fromtimestamp(at, UTC)
-
-
-def _maybe(at: float | None) -> datetime | None:
-    return None if at is None else _when(at)
 
 
 def _round(seconds: float) -> float:

@@ -12,8 +12,9 @@ from turnwise.transcripts.message_text import Said
 # given: the message that a task begins with. taken, passed: it became the pending message, or handed that on.
 # null: a stand-in for a missing answer. rejected: an answer that was not valid.
 MessageKind = Literal["given", "taken", "passed", "null", "rejected"]
-# started, finished: a call of a task. none: a turn in which no one answered. ended: the run.
-Kind = Literal["started", "none", "finished", "ended"] | MessageKind
+# started, finished: a call of a task. continued: a task that a retry of the run has opened again. none: a turn in which
+# no one answered. ended: the run.
+Kind = Literal["started", "continued", "none", "finished", "ended"] | MessageKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.wire import decode_document
@@ -26,12 +26,22 @@ def entries_of(events: Iterable[Json]) -> Iterator[Entry]:
         yield from reader.entries(event)
 
 
+class _Call(NamedTuple):
+    """A call of a task, by the number of its first event."""
+
+    started: int
+    path: str
+
+
 class EventReader:
     """Makes entries of the events of one run, which are given in order."""
 
     def __init__(self) -> None:
         self._recorder = Recorder()
         self._root = ""
+        # The calls that are open, outermost first, and those that are over, with the event that ended them.
+        self._open: list[_Call] = []
+        self._over: list[tuple[int, _Call]] = []
 
     def entries(self, event: Json) -> Iterator[Entry]:
         """The entries of one event: none for bookkeeping, two for a task that begins with a message."""
@@ -41,6 +51,7 @@ class EventReader:
         document = _document(data)
         if kind == "task.started":
             self._root = self._root or path
+            self._open.append(_Call(event["seq"], path))
             yield recorder.started(path, at)
             if document is not None:
                 yield recorder.message("given", path, turn, "User", document, at)
@@ -49,9 +60,24 @@ class EventReader:
         elif kind == "turn.none":
             yield recorder.silent(path, turn, at)
         elif kind == "task.finished":
+            self._close(event["seq"])
             yield recorder.finished(path, turn, str(data.get("status") or ""), at)
         elif kind in _ENDS:
+            while self._open:
+                self._close(event["seq"])
             yield recorder.ended(path, str(data.get("status") or ""), _error(data), at)
+        elif kind == "run.retried":
+            self._reopen(data["to"])
+            for call in self._open:
+                yield recorder.continued(call.path, at)
+
+    def _close(self, seq: int) -> None:
+        self._over.append((seq, self._open.pop()))
+
+    def _reopen(self, to: int) -> None:
+        """Open the calls again that were open at event `to`; as the run had ended, all are over."""
+        self._open = sorted(call for end, call in self._over if call.started <= to < end)
+        self._over = [(end, call) for end, call in self._over if end <= to]
 
 
 def _document(data: Json) -> ChatDocument | None:

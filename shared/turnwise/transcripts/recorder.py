@@ -21,6 +21,10 @@ class Recorder:
         """A task was called."""
         return Entry(kind="started", at=at, path=path)
 
+    def continued(self, path: str, at: datetime) -> Entry:
+        """A task is open again after a retry."""
+        return Entry(kind="continued", at=at, path=path)
+
     def message(
         self, kind: MessageKind, path: str, turn: int, responder: str, document: ChatDocument, at: datetime
     ) -> Entry:

@@ -55,6 +55,8 @@ class Text:
             return self._message(entry, entry.said)
         if entry.kind == "started":
             return self._painted(visible(entry.path), _BOLD)
+        if entry.kind == "continued":
+            return self._painted(f"{visible(entry.path)} continues after a retry", _BOLD)
         if entry.kind == "none":
             return self._painted(f"  ({visible(entry.path)}) no one answers", _DIM)
         name = "end" if entry.kind == "ended" else visible(entry.path)

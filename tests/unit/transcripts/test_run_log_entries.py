@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from html.parser import HTMLParser
+from itertools import count
 from typing import Any
 
 import pytest
@@ -113,8 +114,11 @@ def test_a_call_of_a_model_is_counted_once_however_often_its_answer_is_logged() 
 # --- events -----------------------------------------------------------------------------------------------------------
 
 
+_numbers = count(1)
+
+
 def event(type: str, task: str | None = "desk", **data: Any) -> dict[str, Any]:
-    body = {"type": type, "at": START.isoformat(), "turn": 1, "data": data}
+    body = {"seq": next(_numbers), "type": type, "at": START.isoformat(), "turn": 1, "data": data}
     return {**body, "task": task} if task else body
 
 
@@ -147,6 +151,63 @@ def test_the_error_that_ended_a_run_is_in_its_last_entry() -> None:
     (entry,) = entries_of([event("run.failed", None, status="ERROR", error=error)])
 
     assert (entry.status, entry.error) == ("ERROR", ("ValueError", "it broke"))
+
+
+def retried(*undone: dict[str, Any]) -> list[dict[str, Any]]:
+    """The events of a run whose end, `undone`, was taken back while its second call of a sub-task was open."""
+    answer = body("yes")
+    answer["metadata"]["usage"] = {"prompt_tokens": 10, "cost": "0.01", "calls": 1}
+    begun = [
+        event("task.started", document=body("hello", "User")),
+        event("task.started", "desk/sub"),
+        event("task.finished", "desk/sub", status="DONE"),
+        event("task.started", "desk/sub"),
+        event("turn.taken", "desk/sub", responder="LLM", document=answer),
+        event("turn.asked", "desk/sub", responder="Agent"),
+    ]
+    for seq, one in enumerate([*begun, *undone], 1):
+        one["seq"] = seq
+    return [*begun, *undone, event("run.retried", None, to=len(begun)) | {"seq": len(begun) + len(undone) + 1}]
+
+
+TIMED_OUT = ("task.finished", "desk/sub"), ("task.finished", "desk"), ("run.failed", None)
+
+
+@pytest.mark.parametrize("undone", [TIMED_OUT, TIMED_OUT[-1:]])
+def test_a_retry_opens_the_tasks_again_whose_end_it_takes_back(undone: tuple[tuple[str, str | None], ...]) -> None:
+    events = retried(*(event(type, task, status="TIMEOUT") for type, task in undone))
+
+    entries = list(entries_of(events))
+
+    again = [entry for entry in entries if entry.kind == "continued"]
+    assert [entry.path for entry in again] == ["desk", "desk/sub"]
+    assert entries[-2:] == again
+    lines = [Text(color=False, times=False).part(entry).strip() for entry in again]
+    assert lines == ["desk continues after a retry", "desk/sub continues after a retry"]
+    assert "\tcontinued\t" in Tsv().part(again[0])
+
+
+def test_a_run_that_is_retried_twice_opens_its_tasks_twice() -> None:
+    first = retried(event("run.failed", None, status="ERROR"))
+    last = first[-1]["seq"]
+    again = [event("run.failed", None, status="ERROR"), event("run.retried", None, to=last)]
+    numbered = [one | {"seq": seq} for seq, one in enumerate(again, last + 1)]
+
+    kinds = [entry.kind for entry in entries_of([*first, *numbered])]
+
+    assert kinds[-6:] == ["ended", "continued", "continued", "ended", "continued", "continued"]
+
+
+def test_a_run_that_failed_before_its_first_question_begins_anew_after_a_retry() -> None:
+    events = [
+        event("task.started"),
+        event("run.failed", None, status="ERROR"),
+        event("run.retried", None, to=0),
+        event("task.started"),
+        event("task.finished", status="DONE"),
+    ]
+
+    assert [entry.kind for entry in entries_of(events)] == ["started", "ended", "started", "finished"]
 
 
 def test_a_tool_of_a_class_that_is_not_here_shows_its_fields() -> None:
@@ -237,6 +298,24 @@ def test_a_page_asks_for_nothing_from_elsewhere() -> None:
 
 def test_a_text_that_is_json_is_shown_indented() -> None:
     assert "[\n  1,\n  {\n    &quot;a&quot;: 2\n  }\n]" in page_of(entry("started"), entry(content='[1, {"a": 2}]'))
+
+
+@pytest.mark.parametrize("undone", [TIMED_OUT, TIMED_OUT[-1:]])
+def test_a_page_goes_on_after_a_retry_with_the_sums_from_before(undone: tuple[tuple[str, str | None], ...]) -> None:
+    events = retried(*(event(type, task, status="TIMEOUT") for type, task in undone))
+    last = events[-1]["seq"]
+    ends = [
+        event("task.finished", "desk/sub", status="DONE"),
+        event("task.finished", "desk", status="DONE"),
+        event("run.completed", None, status="DONE"),
+    ]
+
+    page = page_of(*entries_of([*events, *(one | {"seq": seq} for seq, one in enumerate(ends, last + 1))]))
+
+    assert Balanced(page).open == []
+    assert page.count("continues after a retry") == 2
+    assert 'sub ended: <b>DONE</b><span class="totals">1 messages · 10 tokens · $0.01' in page
+    assert page.count("The run ended") == 2
 
 
 def test_a_page_adds_up_what_the_calls_have_used() -> None:

@@ -56,8 +56,9 @@ class TranscriptPage:
     def __init__(self, section: str = "") -> None:
         self._section = section
         self._run: EntryTally | None = None
-        # Of the tasks that are open, outermost first.
-        self._open: list[EntryTally] = []
+        # The paths of the tasks that are open, outermost first, and the sums of the last call of each task.
+        self._open: list[str] = []
+        self._sums: dict[str, EntryTally] = {}
 
     def head(self, title: RunTitle) -> str:
         """Everything up to the first entry."""
@@ -76,19 +77,14 @@ class TranscriptPage:
         """An entry."""
         if self._run is None:
             self._run = EntryTally(entry.at)
-        for tally in (self._run, *self._open):
+        for tally in (self._run, *(self._sums[path] for path in self._open)):
             tally.add(entry)
-        if entry.kind == "started":
-            self._open.append(EntryTally(entry.at))
-            name = f'<span class="name">{_text(entry.path.rpartition("/")[2])}</span>'
-            return (
-                f'<details class="task" open><summary title="{_text(entry.path)}">{name}<span class="state"></span>'
-                "</summary>\n"
-            )
+        if entry.kind in ("started", "continued"):
+            return self._opened(entry)
         if entry.kind == "none":
             return f'<p class="none">turn {entry.turn}: no one answers</p>\n'
         if entry.kind == "finished":
-            tally = self._open.pop()
+            tally = self._sums[self._open.pop()]
             # The run ends with its root, and is told with the same words.
             return f"{_end(entry, tally, 'end') if entry.depth else ''}</details>\n"
         if entry.kind == "ended":
@@ -96,6 +92,17 @@ class TranscriptPage:
             self._open.clear()
             return f"{closing}\n{_end(entry, self._run, 'run-end')}"
         return _message(entry, self._run.since(entry.at))
+
+    def _opened(self, entry: Entry) -> str:
+        again = '<p class="none">continues after a retry</p>\n' if entry.kind == "continued" else ""
+        if not again:
+            self._sums[entry.path] = EntryTally(entry.at)
+        self._open.append(entry.path)
+        name = f'<span class="name">{_text(entry.path.rpartition("/")[2])}</span>'
+        return (
+            f'<details class="task" open><summary title="{_text(entry.path)}">{name}<span class="state"></span>'
+            f"</summary>\n{again}"
+        )
 
     def tail(self) -> str:
         """Return what closes the page, also that of a run that continues."""

@@ -17,8 +17,9 @@ document.addEventListener("DOMContentLoaded", () => {
       state.classList.add(end.classList[1]);
       summary.append(end.querySelector(".totals").cloneNode(true));
     }
-    const end = main.querySelector(".run-end");
     const going = at("state").textContent;
+    // A run that was retried has an end before each retry.
+    const end = going ? null : [...main.querySelectorAll(".run-end")].at(-1);
     at("state").textContent = end ? end.querySelector("b").textContent : going || "no end on record";
     at("state").className = end ? end.classList[1] : "cut";
     at("totals").textContent = end ? end.querySelector(".totals").textContent : `${messages.length} messages`;
