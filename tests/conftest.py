@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import gc
 import signal
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.compiled_statements import share_compiled_statements
+from tests.support.databases import fresh_sqlite
 from tests.support.services import on_build_server, refused_skip
+
+from turnwise.record.store import Store
 
 pytest_plugins = ["turnwise.testing.plugin"]
 
@@ -74,3 +78,11 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     if on_build_server() and (failure := refused_skip(report.outcome, report.longrepr)):
         report.outcome, report.longrepr = "failed", failure
     return report
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A record of its own in a SQLite file, which is also that of a `terminal`."""
+    database = fresh_sqlite(tmp_path / "turnwise.db")
+    yield Store(database)
+    database.close()

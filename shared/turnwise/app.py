@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from turnwise.base.garbage import collections_paused
+from turnwise.base.process_end import StopRequested
 from turnwise.errors import ApplicationError, UnknownTaskError
 from turnwise.tasks.own_attributes import survey
 from turnwise.tasks.task import Task
@@ -230,6 +231,8 @@ def load_app(target: str | None) -> App:
                 f"no module {module_name!r} (searched the current directory, {Path.cwd()}, and the environment)"
             ) from error
         raise ApplicationError(f"module {module_name!r} fails to load: {error}") from error
+    except StopRequested:
+        raise
     except (Exception, SystemExit) as error:  # a module may be a script that exits
         raise ApplicationError(f"module {module_name!r} fails to load: {type(error).__name__}: {error}") from error
     found = getattr(module, attribute or "app", None)

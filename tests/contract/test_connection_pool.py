@@ -246,6 +246,17 @@ def test_a_transaction_is_intact_until_its_own_statement_or_connection_fails(lon
         raise DatabaseUnavailableError("enough")
 
 
+@pytest.mark.postgres
+def test_a_transaction_is_not_intact_whose_connection_broke_in_a_statement(postgres_url: str) -> None:
+    database = Database(postgres_url)
+    with pytest.raises(DatabaseUnavailableError), database.begin() as connection:
+        with suppress(sa.exc.DBAPIError):
+            connection.execute(sa.text("SELECT pg_terminate_backend(pg_backend_pid())"))
+        assert not is_intact(connection)
+        raise DatabaseUnavailableError("enough")
+    database.close()
+
+
 def test_who_has_waited_for_a_connection_has_it_before_who_comes_back_for_another(lone: Database) -> None:
     order: list[str] = []
 
@@ -267,3 +278,27 @@ def test_who_has_waited_for_a_connection_has_it_before_who_comes_back_for_anothe
         waiting.join()
     assert order == ["waited", "came back"]
     assert lone.pool.in_use == 0
+
+
+@pytest.mark.postgres
+@_EITHER_WAY
+def test_connections_that_take_no_writes_are_not_used_again(postgres_url: str, way: Way) -> None:
+    database = Database(postgres_url, pool_size=2)
+    with database.begin() as connection:
+        _TABLE.create(connection)
+    with ExitStack() as both:
+        for _ in range(2):
+            connection = both.enter_context(database.read())
+            connection.exec_driver_sql("SET default_transaction_read_only = on")
+
+    with pytest.raises(DatabaseUnavailableError, match="takes no writes now"), way(database) as connection:
+        driver.run(connection, _PUT, [{"id": "refused"}])
+    for name in ("first", "second"):
+        with way(database) as connection:
+            driver.run(connection, _PUT, [{"id": name}])
+
+    assert _kept(database) == ["first", "second"]
+    assert database.pool.in_use == 0
+    with database.begin() as connection:
+        _TABLE.drop(connection)
+    database.close()

@@ -65,17 +65,32 @@ def test_migrate_alone_creates_nothing(absent: str, terminal: Terminal) -> None:
     assert "turnwise migrate --create-database" in terminal.refused("migrate", "--database", absent)
 
 
-def test_a_user_who_may_create_no_database_is_told_what_to_ask_for(absent: str) -> None:
-    role = new_id("tw_role")
+@pytest.fixture
+def role() -> Iterator[str]:
+    """A user of the server who may do nothing, with the password `secret`."""
+    name = new_id("tw_role")
     with psycopg.connect(_server(), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret'").format(sql.Identifier(role)))
-        try:
-            database = Database(make_url(absent).set(username=role, password="secret").render_as_string(False))
-            with pytest.raises(ConfigurationError, match=r"CREATE DATABASE .* OWNER"):
-                database.create()
-            database.close()
-        finally:
-            connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(role)))
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret'").format(sql.Identifier(name)))
+        yield name
+        connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
+
+
+def test_a_user_who_may_create_no_database_is_told_what_to_ask_for(absent: str, role: str) -> None:
+    database = Database(make_url(absent).set(username=role, password="secret").render_as_string(False))
+    with pytest.raises(ConfigurationError, match=r"CREATE DATABASE .* OWNER"):
+        database.create()
+    database.close()
+
+
+def test_a_user_who_may_not_read_the_tables_is_told_in_one_line(absent: str, role: str, terminal: Terminal) -> None:
+    terminal.run("migrate", "--create-database", "--database", absent)
+    url = make_url(absent).set(username=role, password="secret").render_as_string(False)
+
+    for command in (["migrate"], ["purge", "--older-than", "30d"]):
+        told = terminal.refused(*command, "--database", url)
+
+        assert "refuses its user a permission (permission denied for table" in told
+        assert "run `turnwise migrate` as the services' user" in told
 
 
 def test_a_missing_role_is_named(absent: str) -> None:

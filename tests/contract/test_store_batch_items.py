@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -18,6 +19,7 @@ from turnwise.record.database.batch_tables import batch_sums, batches, replaced_
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.admission import lock_admission
 from turnwise.record.transaction.idempotency import Once
 from turnwise.record.values.records import RunFilter, RunRecord, Usage
 
@@ -174,6 +176,22 @@ def test_the_tenant_s_limit_of_runs_holds_for_batches(store: Store) -> None:
     assert len(store.coordinator.feed_batch(batch.id, max_unfinished_runs=3).runs) == 2
     assert store.coordinator.feed_batch(batch.id, max_unfinished_runs=3).runs == []
     assert counts(record, batch.id) == {"not_started": 3, "queued": 2}
+
+
+def test_a_batch_is_left_to_a_later_sweep_while_a_submission_of_its_tenant_takes_long(store: Store) -> None:
+    if not store.database.is_postgres:
+        pytest.skip("SQLite lets one writer in at a time")
+    tenant = a_tenant()
+    record = store.tenant(tenant)
+    batch = sealed(record, 2)
+
+    with ThreadPoolExecutor(1) as pool, store.database.begin() as submission:
+        lock_admission(store.database, submission, tenant)
+        fed = pool.submit(store.coordinator.feed_batch, batch.id, max_unfinished_runs=3).result(timeout=10)
+
+    assert (fed.runs, counts(record, batch.id)) == ([], {"not_started": 2})
+    assert record.batches.batch(batch.id).finished_at is None
+    assert len(store.coordinator.feed_batch(batch.id, max_unfinished_runs=3).runs) == 2
 
 
 def test_nothing_begins_in_a_batch_whose_budget_is_used_up_until_it_is_raised(store: Store) -> None:

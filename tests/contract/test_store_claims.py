@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 from tests.e2e.waiting import until
 from tests.support.kept_values import kept
-from tests.support.store_parts import asked_run, claimed, new_ask, new_queue, new_worker
+from tests.support.store_parts import asked_run, claimed, lose, new_ask, new_queue, new_worker
 
 from turnwise.base.clock import SystemClock
 from turnwise.base.waits import RetryWait
@@ -151,7 +151,7 @@ def test_a_lapsed_lease_is_retaken_and_the_late_reply_only_booked(store: Store) 
     lost = claimed(store, queue, zombie)
 
     _lapse(store, zombie)
-    assert run.id in _expire(store)
+    until(lambda: run.id in _expire(store), "it to be found", every=0.01)
     claim = claimed(store, queue, new_worker(store, queue))
     late = Reply(kind="answer", document=NewDocument(id="late", body={}), usage=Usage(cost=Decimal("0.5")))
 
@@ -223,6 +223,28 @@ def test_a_run_that_nobody_moves_is_due(store: Store) -> None:
     assert run.id in store.coordinator.due_moves(limit=1000, patience=0)
 
 
+def test_a_sweep_finds_what_was_due_before_the_clock_was_set_back(store: Store) -> None:
+    queue, other = new_queue(), new_queue()
+    asked, new, moved = asked_run(store, queue), asked_run(store, queue), asked_run(store, other)
+    assert store.worker.reply(claimed(store, other, new_worker(store, other)), Reply(kind="nothing"))
+    assert store.coordinator.sweep_lease(queue, "gone", 60)
+    with store.database.begin() as connection:
+        for change in (
+            f"asks SET created_at = created_at + 3600, topup_after = created_at + 3630 WHERE run_id = '{asked.id}'",
+            f"runs SET move_due_at = move_due_at + 3600 WHERE id = '{moved.id}'",
+            f"sweep_leases SET lease_until = lease_until + 3600 WHERE queue = '{queue}'",
+        ):
+            connection.exec_driver_sql(f"UPDATE {change}")
+
+    assert store.coordinator.sweep_lease(queue, "b", 60)
+    assert not store.coordinator.sweep_lease(queue, "gone", 60)
+    assert [ask.run_id for ask in store.coordinator.permits(queue, waiting=0)] == [asked.id]
+    assert store.coordinator.permits(queue, waiting=0) == []
+    due = store.coordinator.due_moves(limit=10_000)
+    assert moved.id in due
+    assert new.id not in due
+
+
 def test_an_ask_that_is_put_off_is_held_by_nobody_until_it_is_due(store: Store) -> None:
     queue = new_queue()
     run = asked_run(store, queue)
@@ -272,9 +294,7 @@ def test_a_cancelled_run_is_due_although_its_ask_is_parked(store: Store, lost: b
     store.tenant(DEFAULT_TENANT).request_cancel(run.id)
 
     if lost:
-        store.process.retire_worker(claim.worker_id)
-        while store.inspector.situation(run.id).ask.status == "leased":  # type: ignore[union-attr]  # it has one
-            store.coordinator.expire_leases()
+        lose(store, claim)
     else:
         assert store.worker.park(claim, Parking(reason="unknown_outcome"))
 
@@ -345,9 +365,7 @@ def test_work_is_unwanted_once_its_run_ends_or_another_has_it(database: Database
     store.tenant(DEFAULT_TENANT).request_cancel(cancelled.ask.run_id)
     with store.coordinator.locked(ended.ask.run_id) as transaction:
         transaction.finish(RunStatus.FAILED, "TIMEOUT")
-    store.process.retire_worker(other)
-    while store.inspector.situation(lost.ask.run_id).ask.status == "leased":  # type: ignore[union-attr]  # it has one
-        store.coordinator.expire_leases()  # which passes over a run that somebody has locked
+    lose(store, lost)
 
     found = store.worker.unwanted([*[wanted] * others, wanted, cancelled, ended, lost])
 

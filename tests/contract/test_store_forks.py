@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.e2e.waiting import until
+from tests.support.interruption import interrupted, until_it_waits
+from tests.support.kept_values import happen
 from tests.support.past_parts import TASK, Stage, told
+from tests.support.store_parts import begun_run
 from tests.support.webhook_parts import new_webhook
 
 from turnwise import ChatAgent, ChatAgentConfig, LLMResponse, MockLMConfig, Task
@@ -21,10 +22,11 @@ from turnwise.record.database.columns import word
 from turnwise.record.database.schema import asks, events, replies, runs
 from turnwise.record.past.private_record import PrivateRecord
 from turnwise.record.past.retrying import RetryLimits
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.transaction.run_transaction import RunTransaction
-from turnwise.record.values.records import NewDocument, NewFork, NewRun, RunFilter, RunRecord
+from turnwise.record.values.records import NewDocument, NewFork, NewHistory, NewRun, RunFilter, RunRecord
 from turnwise.serving.replay import replay
 
 # Answers of the helper, each another.
@@ -125,7 +127,7 @@ def test_of_two_that_begin_a_session_at_the_same_time_a_fork_is_refused(store: S
         def meanwhile(_: RunTransaction) -> None:
             # The session is there, but not committed.
             begun.append(pool.submit(stage.fork, run.id, 3, session_id=session, keeps_conversation=True))
-            _until_it_waits(store)
+            until_it_waits(store)
 
         # when
         new = NewRun(id=new_id("run"), task=TASK, version=stage.app.version, message={}, session_id=session)
@@ -140,18 +142,52 @@ def test_of_two_that_begin_a_session_at_the_same_time_a_fork_is_refused(store: S
     assert [one.session_no for one in tenant.runs(RunFilter(session_id=session))[0]] == [2, 1]
 
 
-def _until_it_waits(store: Store) -> None:
-    """Return once another transaction waits for this one; where nothing shows that, after a moment."""
-    if not store.database.is_postgres:
-        time.sleep(0.1)
-        return
-    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+@pytest.mark.parametrize("at", range(1, 10))
+def test_no_message_is_missing_where_a_later_run_of_the_session_ends_meanwhile(store: Store, at: int) -> None:
+    # given a run with three messages, and a later one that has cut off two of them and is about to end
+    session = new_id("session")
+    said = [NewHistory(role="user", body={"n": n}) for n in range(3)]
+    first = _begun(store, session)
+    with store.coordinator.locked(first.id) as transaction:
+        transaction.append_history("triage", said)
+        _end(transaction)
+    later = _begun(store, session)
 
-    def waits() -> bool:
-        with store.database.read() as connection:
-            return bool(connection.exec_driver_sql(query).scalar_one())
+    def end_the_later_run() -> None:
+        with store.coordinator.locked(later.id) as transaction:
+            transaction.cut_history("triage", 1)
+            _end(transaction)
 
-    until(waits, "the fork to wait for the session")
+    with ThreadPoolExecutor(1) as pool:
+
+        def meanwhile() -> None:
+            ended = pool.submit(end_the_later_run)
+            until_it_waits(store, ended.done)
+
+        # when
+        with interrupted(store, at, meanwhile) as other:
+            found = other.inspector.export(first.id)
+
+    # then
+    assert sorted(row["body"]["n"] for row in found["histories"]) == [0, 1, 2]
+
+
+def _begun(store: Store, session: str) -> RunRecord:
+    run = begun_run(store, session)
+    with store.coordinator.locked(run.id) as transaction:
+        transaction.push_frame("triage", {"step": 0})
+        happen(transaction, "task.started")
+        transaction.mark()
+        return transaction.run
+
+
+def _end(transaction: RunTransaction) -> None:
+    happen(transaction, "task.finished")
+    transaction.mark()
+    transaction.finish(RunStatus.COMPLETED, "DONE")
+    happen(transaction, "run.completed", data={"status": "DONE"})
+    transaction.mark()
+    transaction.run_after()
 
 
 def test_a_fork_has_the_tries_of_an_ask_that_has_not_failed_yet(store: Store) -> None:
@@ -260,9 +296,10 @@ def test_a_fork_needs_an_event_that_there_is(store: Store) -> None:
             stage.fork(run.id, at)
 
 
+@pytest.mark.parametrize("set_back", [0.0, 3_600.0])
 @pytest.mark.parametrize("given", [None, "an answer"])
 def test_a_receiver_is_told_that_a_fork_asks_a_person_unless_it_is_made_with_the_answer(
-    store: Store, given: str | None
+    store: Store, given: str | None, set_back: float
 ) -> None:
     # given a question that was out of time, and asked again by a retry
     stage = Stage(store, lambda: Task(ChatAgent(ChatAgentConfig(llm=MockLMConfig())), interactive=True), ("q",))
@@ -275,6 +312,9 @@ def test_a_receiver_is_told_that_a_fork_asks_a_person_unless_it_is_made_with_the
         transaction.amend(deadline_at=transaction.now - 1)
     assert stage.waiting(run_id).status_code == "TIMEOUT"
     tenant.retry(run_id)
+    # and a clock of the database that was set back since
+    with store.database.begin() as connection:
+        connection.execute(sa.update(events).where(events.c.run_id == run_id).values(at=events.c.at + set_back))
 
     # when it is forked while the question is open
     answer = NewDocument(id=new_id("doc"), body=stage.message(given)) if given is not None else None

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
-from tests.support.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, lose, new_queue, new_worker
 
 from turnwise.base.waits import RetryWait
 from turnwise.errors import IllegalTransitionError
@@ -85,11 +85,6 @@ def _asked(store: Store) -> Claim:
     return replace(_claimed(store), run=asked_run(store, None))
 
 
-def _take_over(store: Store, claim: Claim) -> None:
-    store.process.retire_worker(claim.worker_id)
-    store.coordinator.expire_leases()
-
-
 def _cancel(store: Store, claim: Claim) -> None:
     with store.coordinator.locked(claim.run.id) as transaction:
         transaction.close_ask(claim.ask.id, AskStatus.CANCELLED)
@@ -116,7 +111,7 @@ _OF_ASKS: dict[str, tuple[Callable[[Store], Claim], Change]] = {
         lambda store, claim: _mine(store).answer(claim.run.id, NewDocument(id="doc-2", body={})),
     ),
     "cancelled": (_claimed, _cancel),
-    "taken over": (_claimed, _take_over),
+    "taken over": (_claimed, lose),
     "resolved": (
         _parked,
         lambda store, claim: _mine(store).resolve(claim.run.id, claim.ask.id, Resolution(outcome="again")),

@@ -65,9 +65,9 @@ class Waiting:
     def kept(self, batch: ProviderBatch, claim: Claim) -> Any:
         return self.store.worker.provider_batches.keep_response(batch.id, claim.ask.run_id, claim.ask.id, ANSWER, USAGE)
 
-    def put_back(self, batch: ProviderBatch, claim: Claim, most_tries: int = 2) -> Any:
+    def put_back(self, batch: ProviderBatch, claim: Claim, most_tries: int = 2, error: str = "no") -> Any:
         place = (batch.id, claim.ask.run_id, claim.ask.id)
-        return self.store.worker.provider_batches.put_back(*place, "no", most_tries=most_tries)
+        return self.store.worker.provider_batches.put_back(*place, error, most_tries=most_tries)
 
     def held(self, claim: Claim) -> Decimal:
         return self.store.inspector.run(claim.ask.run_id).reserved_cost
@@ -164,6 +164,16 @@ def test_what_a_batch_did_not_answer_is_collected_again_and_then_called_directly
     assert waiting.opened(seconds=0.0) is None
 
 
+def test_a_provider_may_refuse_a_call_with_a_text_that_no_database_keeps(waiting: Waiting, store: Store) -> None:
+    claim = waiting.collected()
+
+    assert waiting.put_back(waiting.batch(), claim, error="odd: \0 and \ud800") == "again"
+
+    call = store.inspector.situation(claim.run.id).collected
+    assert call is not None
+    assert call.error == "odd: \ufffd and ?"
+
+
 def test_an_answer_for_an_ask_that_no_longer_waits_is_only_counted(waiting: Waiting, store: Store) -> None:
     claim = waiting.collected()
     batch = waiting.batch()
@@ -187,6 +197,35 @@ def test_what_no_batch_has_is_released_when_its_time_is_over_or_its_run_has_ende
     assert [waiting.held(claim) for claim in (ended, late, waits)] == [0, 0, 1]
     assert store.worker.provider_batches.clear_collected([waiting.provider]) == 0
     assert waiting.rows() == 2
+
+
+def test_a_batch_is_made_for_a_provider_behind_one_whose_calls_cannot_be_taken(waiting: Waiting, store: Store) -> None:
+    ended, other = waiting.collected(), Waiting(store)
+    other.collected()
+    both = [waiting.provider, other.provider]
+    with store.coordinator.locked(ended.ask.run_id) as transaction:
+        transaction.finish(RunStatus.CANCELLED, "KILL")
+
+    assert store.worker.provider_batches.open_batch([waiting.provider], 1, 0.0, waiting.me, 60.0) is None
+    made = store.worker.provider_batches.open_batch(both, 1, 0.0, waiting.me, 60.0)
+
+    assert made is not None and made.provider == other.provider
+
+
+def test_calls_that_another_worker_takes_do_not_keep_a_later_provider_waiting(waiting: Waiting, store: Store) -> None:
+    if not store.database.is_postgres:
+        pytest.skip("SQLite lets one writer in at a time")
+    waiting.collected()
+    other = Waiting(store)
+    other.collected()
+    both = [waiting.provider, other.provider]
+    taken = sa.select(collected_asks.c.ask_id).where(collected_asks.c.provider == waiting.provider).with_for_update()
+
+    with store.database.begin() as connection:
+        connection.execute(taken)
+        made = store.worker.provider_batches.open_batch(both, 1, 0.0, waiting.me, 60.0)
+
+    assert made is not None and made.provider == other.provider
 
 
 def test_a_reservation_outlives_the_worker_that_made_it(waiting: Waiting, store: Store) -> None:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from tests.support.store_parts import asked_run, claimed, new_queue, new_worker
+from tests.support.store_parts import asked_run, claimed, lose, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.base.waits import ProviderLimitWait, RetryWait
@@ -118,9 +118,7 @@ def test_the_places_of_a_worker_that_died_come_back_when_its_asks_are_taken_over
     of, (dead, other) = target(concurrency=1), claims(2)
     place(store, dead, of)
     assert isinstance(take(store, other, of), Room)
-    store.process.retire_worker(dead.worker_id, "dead")
-    while dead.run.id not in [ask.run_id for ask in store.coordinator.expire_leases(grace=0.0)]:
-        pass
+    lose(store, dead)
     alive = claimed(store, other.ask.queue or "", new_worker(store, other.ask.queue or ""))
     assert isinstance(take(store, alive, of), ProviderPlace)
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.interruption import interrupted
 from tests.support.kept_values import happen
 from tests.support.services import migrated_postgres
 from tests.support.store_parts import asked_run, begun_run, new_ask, new_queue, new_run, new_worker, remembered
@@ -295,6 +297,68 @@ def test_a_session_goes_on_as_if_its_old_runs_were_still_there(store: Store) -> 
         found = [body["content"] for body in transaction.documents(wanted).values()]
         assert found == ["said 0", "said 1", "said 2", "version 2"]
     assert store.worker.earlier_document(last, "doc-0") == {"content": "said 0"}
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_document_of_a_run_that_is_deleted_meanwhile_is_found(store: Store, at: int) -> None:
+    session = new_id("session")
+    first = begun_run(store, session)
+    with store.coordinator.locked(first.id) as transaction:
+        transaction.put_document("doc", {"content": "said"})
+    _end(store, first)
+    later = begun_run(store, session)
+
+    with interrupted(store, at, lambda: store.coordinator.purge_run(first.id, NOW)) as other:
+        found = other.worker.earlier_document(later, "doc")
+
+    assert found == {"content": "said"}
+    assert not _exists(store, first)
+
+
+@pytest.mark.parametrize("at", range(1, 6))
+def test_a_session_counts_a_run_that_is_deleted_meanwhile_once(store: Store, at: int) -> None:
+    session = new_id("session")
+    run = begun_run(store, session)
+    _used(store, run, "0.1")
+    _end(store, run)
+    before = store.tenant(DEFAULT_TENANT).session(session)
+
+    with interrupted(store, at, lambda: store.coordinator.purge_run(run.id, NOW)) as other:
+        assert other.tenant(DEFAULT_TENANT).session(session) == before
+
+
+@contextmanager
+def _held(store: Store, run: RunRecord) -> Iterator[None]:
+    """Keep a run from being deleted by a call that is not settled."""
+    open_call = _row(budget_tables.reservations, run.id) | {"settled_at": None}
+    with store.database.begin() as connection:
+        connection.execute(sa.insert(budget_tables.reservations).values(open_call))
+    yield
+    with store.database.begin() as connection:
+        settled = sa.update(budget_tables.reservations).where(budget_tables.reservations.c.run_id == run.id)
+        connection.execute(settled.values(settled_at=2.0))
+
+
+def test_the_last_version_of_a_document_stays_though_an_earlier_run_is_held_meanwhile(store: Store) -> None:
+    # given two runs, and the later one's version of a document
+    session = new_id("session")
+    runs = []
+    for n in range(2):
+        run = begun_run(store, session)
+        with store.coordinator.locked(run.id) as transaction:
+            transaction.put_document("shared", {"content": f"version {n}"})
+        runs.append(_end(store, run))
+    last = begun_run(store, session)
+
+    # when the earlier one cannot be deleted at first
+    ids = [run.id for run in runs]
+    with _held(store, runs[0]):
+        assert not set(ids) & set(_purge_all(store))
+
+    # then
+    assert store.worker.earlier_document(last, "shared") == {"content": "version 1"}
+    assert [id for id in _purge_all(store) if id in ids] == ids
+    assert store.worker.earlier_document(last, "shared") == {"content": "version 1"}
 
 
 def test_a_session_that_ends_takes_along_what_deleted_runs_have_left_to_it(store: Store) -> None:

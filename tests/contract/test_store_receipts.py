@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.support.kept_values import kept
-from tests.support.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, lose, new_queue, new_worker
 
 from turnwise.base.waits import RetryWait
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
@@ -34,12 +34,6 @@ def _agent_ask(store: Store, **ask: Any) -> tuple[str, RunRecord]:
     return queue, asked_run(store, queue, responder="agent", **ask)
 
 
-def _lose(store: Store, claim: Claim) -> None:
-    """Let the claim's worker end without a word, and its ask be taken over."""
-    store.process.retire_worker(claim.worker_id)
-    store.coordinator.expire_leases()
-
-
 def _ask(store: Store, claim: Claim) -> AskRecord:
     with store.coordinator.locked(claim.ask.run_id) as transaction:
         ask = transaction.ask(claim.ask.id)
@@ -53,7 +47,7 @@ def _parked(store: Store) -> tuple[str, Claim]:
     claim = _claimed(store, queue)
     call = _receipt(2, "begun", arguments={"amount": 3})
     assert store.worker.keep_receipts(claim, [_receipt(1), call])
-    _lose(store, claim)
+    lose(store, claim)
     claim = _claimed(store, queue)
     assert store.worker.park(claim, Parking(reason="unknown_outcome", call=call))
     return queue, claim
@@ -84,7 +78,7 @@ def test_receipts_are_kept_in_order_and_one_of_the_same_call_takes_the_place_of_
 def test_a_zombie_can_not_write_a_receipt(store: Store) -> None:
     queue, run = _agent_ask(store)
     zombie = _claimed(store, queue)
-    _lose(store, zombie)
+    lose(store, zombie)
     assert not store.worker.keep_receipts(zombie, [_receipt(1)])
     claim = _claimed(store, queue)
     assert claim.ask.lost == 1
@@ -158,7 +152,7 @@ def test_a_call_that_is_made_again_is_forgotten_and_attempts_are_counted_anew(st
     assert [one.call_no for one in store.worker.receipts(claim.ask.run_id, claim.ask.id)] == [1]
     again = _claimed(store, queue)
     assert (again.ask.attempts, again.ask.lost) == (1, 0)
-    _lose(store, again)
+    lose(store, again)
     assert _claimed(store, queue).ask.lost == 1
 
 
@@ -216,7 +210,7 @@ def test_an_ask_that_loses_its_workers_is_parked_with_who_and_when_and_tried_aga
     for _ in range(2):
         claim = _claimed(store, queue)
         holders.append(claim.worker_id)
-        _lose(store, claim)
+        lose(store, claim)
 
     ask = _ask(store, claim)
     why = kept(ask.parked)
@@ -249,7 +243,7 @@ def test_an_ask_that_loses_its_workers_is_parked_with_who_and_when_and_tried_aga
 def test_an_exhausted_ask_can_be_let_fail_with_its_error(store: Store) -> None:
     queue, run = _agent_ask(store, max_attempts=1)
     claim = _claimed(store, queue)
-    _lose(store, claim)
+    lose(store, claim)
     store.tenant(DEFAULT_TENANT).resolve(run.id, claim.ask.id, Resolution(outcome="fail"))
     with store.coordinator.locked(run.id) as transaction:
         reply = transaction.reply()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from tests.e2e.waiting import until
 from tests.support.kept_values import kept
 from tests.support.past_parts import TASK, Stage, told
+from tests.support.webhook_parts import new_webhook
 
 from turnwise import ChatAgent, ChatAgentConfig, ChatDocument, LLMResponse, MockLMConfig, Task, ToolMessage
 from turnwise.base.ids import new_id
@@ -145,9 +145,8 @@ def test_the_time_limit_that_ended_a_retried_run_is_that_of_the_retry(store: Sto
 
 def _runs_out_of_time(stage: Stage, run_id: str) -> None:
     """Wait for the deadline."""
-    while not (run := stage.waiting(run_id)).ended:
-        time.sleep(0.01)
-    assert run.status_code == "TIMEOUT"
+    until(lambda: stage.waiting(run_id).ended, "the deadline to pass", every=0.01)
+    assert stage.waiting(run_id).status_code == "TIMEOUT"
 
 
 def test_a_run_that_no_retry_continues_is_not_told_to_wait_for_room(store: Store) -> None:
@@ -305,12 +304,57 @@ def test_it_is_the_human_s_turn_again(store: Store) -> None:
     stage.go_on(run_id, 1)
     asked = stage.waiting(run_id)
     assert kept(asked.waiting_for)["kind"] == "human"
-    with store.coordinator.locked(run_id) as transaction:
-        transaction.amend(deadline_at=transaction.now - 1)
-    assert stage.waiting(run_id).status_code == "TIMEOUT"
+    _is_out_of_time(store, stage, run_id)
 
     run, ask = store.tenant(DEFAULT_TENANT).retry(run_id, RetryLimits(deadline=1_000.0))
 
     assert ask is not None
     assert (run.status, ask.status, ask.id) == ("waiting", "open", asked.awaiting)
     assert stage.go_on(run_id).status_code == "USER_QUIT"
+
+
+def _is_out_of_time(store: Store, stage: Stage, run_id: str) -> None:
+    with store.coordinator.locked(run_id) as transaction:
+        transaction.amend(deadline_at=transaction.now - 1)
+    assert stage.waiting(run_id).status_code == "TIMEOUT"
+
+
+def test_receivers_are_told_of_each_retry_that_asks_a_person_again(store: Store) -> None:
+    stage = Stage(store, lambda: Task(ChatAgent(ChatAgentConfig(llm=MockLMConfig())), interactive=True), ("q",))
+    tenant = store.tenant(DEFAULT_TENANT)
+    hook = tenant.webhooks.create_webhook(new_webhook("human.asked")).id
+    run_id = stage.submit("go", deadline=1_000.0)
+    stage.go_on(run_id, 1)
+    times = [stage.waiting(run_id).created_at]
+
+    for _ in range(2):
+        _is_out_of_time(store, stage, run_id)
+        _, ask = tenant.retry(run_id, RetryLimits(deadline=1_000.0))
+        assert ask is not None
+        times.append(ask.created_at)
+
+    assert times == sorted(set(times))  # it is a question of the time when it was asked again
+    sent = tenant.webhooks.deliveries(run_id=run_id, webhook_id=hook)[::-1]
+    tenant.webhooks.delete_webhook(hook)
+    events = store.inspector.events(run_id)
+    asked = next(event for event in events if event.type == "human.asked")
+    assert [(one.type, one.seq) for one in sent] == [("human.asked", asked.seq)] * 3
+    assert [one.created_at for one in sent] == [asked.at, *times[1:]]
+    retried = [event.seq for event in events if event.type == "run.retried"]
+    places = [f"{asked.seq}", *(f"{asked.seq}_{seq}" for seq in retried)]
+    assert [one.id for one in sent] == [f"msg_{run_id}_{place}_{hook}" for place in places]
+
+
+def test_receivers_are_not_told_of_a_person_by_a_retry_that_asks_none(store: Store) -> None:
+    faults = Faults()
+    stage, tenant = the_stage(store, faults), store.tenant(DEFAULT_TENANT)
+    hook = tenant.webhooks.create_webhook(new_webhook("human.asked")).id
+    faults.broken.add("model")
+    run = stage.play("go")
+    before = store.inspector.table("asks")
+    tenant.retry(run.id)
+    assert tenant.webhooks.deliveries(run_id=run.id, webhook_id=hook) == []
+    tenant.webhooks.delete_webhook(hook)
+    asked = {row["id"]: row["created_at"] for row in before if row["run_id"] == run.id}
+    again = {row["id"]: row["created_at"] for row in store.inspector.table("asks") if row["run_id"] == run.id}
+    assert asked == again  # their place in the queue

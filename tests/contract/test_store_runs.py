@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.interruption import interrupted
 from tests.support.kept_values import happen
 from tests.support.store_parts import asked_run, new_ask, new_queue, new_run
 
@@ -16,6 +17,7 @@ from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.upkeep.purging import Retention
 from turnwise.record.values.fork_origin import ForkOrigin
 from turnwise.record.values.kept_errors import kept_error
 from turnwise.record.values.records import NewDocument, NewHistory, RunFilter
@@ -73,6 +75,23 @@ def test_the_same_key_and_body_give_the_same_run(store: Store) -> None:
     assert caught.value.code == "idempotency_mismatch"
     assert other_created
     assert other.id != first.id
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_key_is_free_once_the_old_run_that_had_it_is_deleted(store: Store, at: int) -> None:
+    if not store.database.is_postgres:
+        pytest.skip("SQLite lets one writer in at a time")
+    tenant = new_id("tenant")
+    old, _ = store.tenant(tenant).submit(new_run(idempotency_key="k", body_hash="h"))
+    with store.coordinator.locked(old.id) as transaction:
+        transaction.finish(RunStatus.COMPLETED, "DONE")
+    new = new_run(idempotency_key="k", body_hash="h")
+
+    with interrupted(store, at, lambda: store.coordinator.purge_run(old.id, Retention(older_than=0))) as other:
+        found, created = other.tenant(tenant).submit(new)
+
+    # then it is the old one, as long as that was there, or a new one
+    assert found.id == (new.id if created else old.id)
 
 
 def test_a_failed_transaction_leaves_nothing(store: Store) -> None:

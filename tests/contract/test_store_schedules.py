@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.interruption import until_it_waits
 from tests.support.schedule_parts import (
     end,
     fire,
@@ -20,10 +21,11 @@ from tests.support.schedule_parts import (
     terms,
     ticks_of,
 )
+from tests.support.store_parts import new_run
 
 from turnwise import App, Task
 from turnwise.base.ids import new_id
-from turnwise.errors import ConflictError, InvalidScheduleError, NotFoundError, QuotaExceededError, UnknownTaskError
+from turnwise.errors import ConflictError, InvalidScheduleError, NotFoundError, UnknownTaskError
 from turnwise.processes.new_runs import run_of_tick
 from turnwise.processes.settings import load_settings
 from turnwise.record.asks.worker_records import WorkerInfo
@@ -35,6 +37,7 @@ from turnwise.record.schedules import schedules as module
 from turnwise.record.schedules.declarations import Declaration
 from turnwise.record.schedules.schedule import ScheduleRecord
 from turnwise.record.store import Store
+from turnwise.record.tenants.admission import lock_admission
 
 HOUR = 3_600.0
 
@@ -132,65 +135,6 @@ def test_thousands_of_missed_ticks_are_noted_in_steps(store: Store, tenant: str)
     assert [outcome for outcome, _ in found[-2:]] == ["submitted", "submitted"]
 
 
-def test_a_tick_is_skipped_while_the_run_before_it_has_not_ended(store: Store, tenant: str) -> None:
-    schedule = new_schedule(store, tenant, every=HOUR, overlap="skip")
-    for _ in range(2):
-        let_pass(store, schedule, HOUR + 1)
-        fire(store, schedule)
-    end(store, runs_of(store, schedule)[0])
-    let_pass(store, schedule, HOUR)
-    fire(store, schedule)
-
-    newest, skipped, first = ticks_of(store, schedule)
-    assert [tick.outcome for tick in (first, skipped, newest)] == ["submitted", "skipped", "submitted"]
-    assert (skipped.code, skipped.run_id) == ("overlap", None)
-    assert str(first.run_id) in str(skipped.reason)
-
-
-def test_queued_ticks_get_their_runs_one_after_another(store: Store, tenant: str) -> None:
-    schedule = new_schedule(store, tenant, every=HOUR, overlap="queue")
-    for _ in range(3):
-        let_pass(store, schedule, HOUR + 1)
-        fire(store, schedule)
-    assert outcomes(store, schedule) == [("submitted", 1), ("queued", 1), ("queued", 1)]
-
-    for count in (2, 3):
-        end(store, runs_of(store, schedule)[-1])
-        look_now(store, schedule)
-        fire(store, schedule)
-        assert len(runs_of(store, schedule)) == count
-
-    assert outcomes(store, schedule) == [("submitted", 1)] * 3
-    assert len({tick.run_id for tick in ticks_of(store, schedule)}) == 3
-    assert (
-        store.tenant(tenant).schedules.schedule(schedule.id).look_at
-        == store.tenant(tenant).schedules.schedule(schedule.id).due_at
-    )
-
-
-def test_a_newer_tick_cancels_the_run_before_it_and_begins_when_that_has_ended(store: Store, tenant: str) -> None:
-    schedule = new_schedule(store, tenant, every=HOUR, overlap="cancel")
-    for _ in range(3):
-        let_pass(store, schedule, HOUR + 1)
-        fired = fire(store, schedule)
-    (old,) = runs_of(store, schedule)
-    assert outcomes(store, schedule) == [("submitted", 1), ("skipped", 1), ("queued", 1)]
-    assert [one.to_cancel for one in fired] == [[old.id]]
-
-    cancelled = store.coordinator.cancel_for_tick(old.id)
-    assert cancelled is not None
-    assert cancelled.cancel_requested_at is not None
-    assert store.coordinator.cancel_for_tick(old.id) is None
-    look_now(store, schedule)
-    assert [one.to_cancel for one in fire(store, schedule)] == [[]]
-    end(store, old)
-    look_now(store, schedule)
-    fire(store, schedule)
-
-    assert outcomes(store, schedule) == [("submitted", 1), ("skipped", 1), ("submitted", 1)]
-    assert store.coordinator.cancel_for_tick(old.id) is None
-
-
 def test_a_run_that_is_not_accepted_is_a_refused_tick_and_the_next_one_comes(store: Store, tenant: str) -> None:
     schedule = new_schedule(store, tenant, every=HOUR, overlap="allow")
     for _ in range(2):
@@ -217,6 +161,62 @@ def test_a_refusal_by_whoever_makes_the_run_is_kept_as_well(store: Store, tenant
 
     (tick,) = ticks_of(store, schedule)
     assert (tick.outcome, tick.code, tick.reason) == ("refused", "unknown_task", "no version has it")
+
+
+def test_a_tick_is_left_to_a_later_look_while_a_submission_of_its_tenant_takes_long(store: Store, tenant: str) -> None:
+    if not store.database.is_postgres:
+        pytest.skip("SQLite lets one writer in at a time")
+    schedule = new_schedule(store, tenant, every=HOUR)
+    let_pass(store, schedule, HOUR + 1)
+
+    with ThreadPoolExecutor(1) as pool, store.database.begin() as submission:
+        lock_admission(store.database, submission, tenant)
+        assert pool.submit(store.coordinator.fire_schedule, schedule.id, run_of, 5).result(timeout=10) is None
+
+    after = store.tenant(tenant).schedules.schedule(schedule.id)
+    assert (ticks_of(store, schedule), after.look_at is not None and after.look_at > store.coordinator.now()) == (
+        [],
+        True,
+    )
+    look_now(store, schedule)
+    (fired,) = fire(store, schedule, most=5)
+    assert fired.run is not None
+
+
+def test_a_tick_waits_in_line_behind_short_submissions_of_its_tenant(
+    store: Store, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not store.database.is_postgres:
+        pytest.skip("SQLite lets one writer in at a time")
+    schedule = new_schedule(store, tenant, every=HOUR)
+    let_pass(store, schedule, HOUR + 1)
+
+    with ThreadPoolExecutor(1) as pool:
+        with store.database.begin() as submission:
+            lock_admission(store.database, submission, tenant)
+            begun = pool.submit(store.coordinator.fire_schedule, schedule.id, run_of, 5, 30.0)
+            until_it_waits(store)
+        fired = begun.result(timeout=30)
+
+    assert fired is not None and fired.run is not None
+
+
+@pytest.mark.parametrize("change", [{"version": "8\ud800"}, {"priority": 2**70}], ids=["no_text", "too_large"])
+def test_a_run_that_the_database_cannot_keep_is_a_refused_tick_and_the_next_one_comes(
+    store: Store, tenant: str, change: dict[str, Any]
+) -> None:
+    schedule = new_schedule(store, tenant, every=HOUR)
+    let_pass(store, schedule, HOUR + 1)
+
+    fired = store.coordinator.fire_schedule(schedule.id, lambda found, due: new_run(**change), None)
+
+    (tick,) = ticks_of(store, schedule)
+    assert fired is not None
+    assert (list(fired.ticks), tick.outcome, tick.code, tick.run_id) == ([tick], "refused", "unwritable", None)
+    assert runs_of(store, schedule) == []
+    let_pass(store, schedule, HOUR)
+    fire(store, schedule)
+    assert [one.outcome for one in ticks_of(store, schedule)] == ["submitted", "refused"]
 
 
 def test_a_clock_that_is_set_back_brings_no_tick_twice(store: Store, tenant: str) -> None:
@@ -273,66 +273,6 @@ def test_a_change_of_the_times_begins_anew_and_one_of_the_rest_does_not(store: S
     with pytest.raises(InvalidScheduleError, match="never comes"):
         mine.schedules.change_schedule(schedule.name, lambda found: terms(every=HOUR, end_at=mine.now() - 1))
     assert mine.schedules.schedule(schedule.name) == other
-
-
-def test_a_trigger_submits_a_run_and_leaves_the_next_tick(store: Store, tenant: str) -> None:
-    schedule = new_schedule(store, tenant, every=HOUR)
-    limited = store.tenant(tenant, max_unfinished_runs=1)
-
-    tick, run = limited.schedules.trigger_schedule(schedule.name, run_of, "key:me")
-
-    assert ticks_of(store, schedule) == [tick]
-    assert (tick.triggered_by, tick.run_id) == ("key:me", run.id)
-    assert store.tenant(tenant).schedules.schedule(schedule.id).due_at == schedule.due_at
-    with pytest.raises(QuotaExceededError):
-        limited.schedules.trigger_schedule(schedule.name, run_of, "key:me")
-    assert ticks_of(store, schedule) == [tick]
-
-
-def test_a_trigger_asks_about_no_overlap_and_later_ticks_ask_about_its_run(store: Store, tenant: str) -> None:
-    schedule = new_schedule(store, tenant, every=HOUR, overlap="skip")
-    mine = store.tenant(tenant).schedules
-
-    _, first = mine.trigger_schedule(schedule.name, run_of, "key:me")
-    _, second = mine.trigger_schedule(schedule.name, run_of, "key:me")
-    let_pass(store, schedule, HOUR + 1)
-    fire(store, schedule)
-
-    assert [run.id for run in runs_of(store, schedule)] == [first.id, second.id]
-    assert outcomes(store, schedule) == [("submitted", 1), ("submitted", 1), ("skipped", 1)]
-    assert ticks_of(store, schedule)[0].code == "overlap"
-
-
-def test_a_run_that_has_not_ended_is_not_forgotten_for_later_runs_that_have(store: Store, tenant: str) -> None:
-    schedule = new_schedule(store, tenant, every=HOUR, overlap="skip")
-    let_pass(store, schedule, HOUR + 1)
-    fire(store, schedule)
-    (waiting,) = runs_of(store, schedule)
-    for _ in range(25):
-        _, triggered = store.tenant(tenant).schedules.trigger_schedule(schedule.name, run_of, "key:me")
-        end(store, triggered)
-    let_pass(store, schedule, HOUR)
-    fire(store, schedule)
-
-    newest = ticks_of(store, schedule)[0]
-    assert (newest.outcome, newest.code) == ("skipped", "overlap")
-    assert waiting.id in str(newest.reason)
-
-
-def test_runs_that_were_not_cancelled_yet_are_cancelled_before_others(store: Store, tenant: str) -> None:
-    schedule = new_schedule(store, tenant, every=HOUR, overlap="cancel")
-    started = [
-        store.tenant(tenant).schedules.trigger_schedule(schedule.name, run_of, "key:me")[1].id for _ in range(25)
-    ]
-    let_pass(store, schedule, HOUR + 1)
-
-    cancelled: list[str] = []
-    for _ in range(2):
-        look_now(store, schedule)
-        for fired in fire(store, schedule):
-            cancelled += [run for run in fired.to_cancel if store.coordinator.cancel_for_tick(run)]
-
-    assert cancelled == started
 
 
 def test_names_are_a_tenant_s_own_and_a_schedule_goes_with_its_ticks(
@@ -432,6 +372,7 @@ def _unbuilt() -> Task:
 
 def test_old_ticks_of_a_schedule_are_forgotten(store: Store, tenant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = new_schedule(store, tenant, every=10.0, catch_up="skip")
+    let_pass(store, schedule, 11)
     with store.database.begin() as connection:
         rows = [
             {"schedule_id": schedule.id, "due_at": float(no), "at": 0.0, "outcome": "skipped", "ticks": 1}
@@ -439,7 +380,6 @@ def test_old_ticks_of_a_schedule_are_forgotten(store: Store, tenant: str, monkey
         ]
         connection.execute(sa.insert(schedule_ticks), rows)
 
-    let_pass(store, schedule, 11)
     fire(store, schedule)
 
     assert len(ticks_of(store, schedule)) == 1_000

@@ -320,7 +320,9 @@ def test_a_program_of_0002_that_runs_already_works_on_the_new_schema(of_version_
 
 
 def test_an_empty_database_is_told_apart(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'new.db'}")
+    file = tmp_path / "new.db"
+    file.touch()
+    database = Database(f"sqlite:///{file}")
 
     with pytest.raises(SchemaVersionError, match="turnwise migrate"):
         database.check_schema()

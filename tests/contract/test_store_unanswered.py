@@ -6,7 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
-from tests.support.store_parts import asked_run, claimed, new_queue, new_worker
+from tests.support.store_parts import asked_run, claimed, lose, new_queue, new_worker
 
 from turnwise.base.waits import RetryWait
 from turnwise.record.roles.worker import WorkerRole
@@ -80,9 +80,7 @@ def test_an_outcome_counts_although_another_has_the_ask(
     first = claimed(store, queue, new_worker(store, queue))
     store.worker.release(first, "killed")
     second = claimed(store, queue, new_worker(store, queue))
-    store.process.retire_worker(second.worker_id)
-    while store.inspector.situation(run.id).ask.status == "leased":  # type: ignore[union-attr]  # it has one
-        store.coordinator.expire_leases()
+    lose(store, second)
 
     assert not write(store.worker, second)
 

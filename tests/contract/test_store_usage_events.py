@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from tests.support.reservation_parts import claimed, data_of, lose, reply_of, reserved, used
+from tests.support.reservation_parts import claimed, data_of, reply_of, reserved, used
+from tests.support.store_parts import lose
 
 from turnwise.base.waits import BudgetWait
 from turnwise.record.store import Store

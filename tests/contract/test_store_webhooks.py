@@ -2,83 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
+from collections import Counter
 
 import pytest
-from sqlalchemy.engine import Connection
-from tests.e2e.waiting import until
+import sqlalchemy as sa
 from tests.support.kept_values import happen
 from tests.support.store_parts import new_run
-from tests.support.webhook_parts import new_webhook
+from tests.support.webhook_parts import FAILED, OK, Tenant, new_webhook, of, tenant
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, NotFoundError
-from turnwise.record.states import RunStatus
+from turnwise.record.database.columns import now
+from turnwise.record.database.webhook_tables import webhook_deliveries, webhooks
 from turnwise.record.store import Store
 from turnwise.record.upkeep.purging import Retention
-from turnwise.record.values.records import NewFork, RunRecord
+from turnwise.record.values.list_place import ListPlace
+from turnwise.record.values.records import NewFork
 from turnwise.record.webhooks import outbox
-from turnwise.record.webhooks.receivers import ReceiverChanges
-from turnwise.record.webhooks.records import Attempted, DeliveryRecord, DueDelivery
-from turnwise.record.webhooks.secrets import new_secret
-from turnwise.record.webhooks.writing import disable
+from turnwise.record.webhooks.deliveries import place_of
 
-OK = Attempted(delivered=True, status_code=204)
-FAILED = Attempted(delivered=False, status_code=500, response="no", error="it answered 500")
-GONE = Attempted(delivered=False, status_code=410, error="it answered 410", gone=True)
-
-
-class Tenant:
-    """A tenant of a test's own, because tests share the PostgreSQL database."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self.name = new_id("tenant")
-        self.record = store.tenant(self.name)
-
-    def webhook(self, *events: str, **changes: Any) -> str:
-        return self.record.webhooks.create_webhook(new_webhook(*events, **changes)).id
-
-    def run(self, **changes: Any) -> RunRecord:
-        return self.record.submit(new_run(**changes))[0]
-
-    def end(self, run: RunRecord, status: str = "completed") -> None:
-        with self.store.coordinator.locked(run.id) as transaction:
-            transaction.finish(RunStatus(status), "DONE")
-            happen(transaction, f"run.{status}", data={"status": "DONE"})
-
-    def ended(self, **changes: Any) -> RunRecord:
-        run = self.run(**changes)
-        self.end(run)
-        return run
-
-    def deliveries(self, **conditions: Any) -> list[DeliveryRecord]:
-        return self.record.webhooks.deliveries(**conditions)
-
-    def take(self, lease: float = 60.0) -> list[DueDelivery]:
-        """The tenant's due deliveries; those of other tests are left alone."""
-        mine = {one.id for one in self.deliveries()}
-        others = {one for one in self._origins() if not one.endswith(self.name)}
-        found = self.store.coordinator.take_deliveries(100, lease, others, 100)
-        assert {one.id for one in found} <= mine
-        return found
-
-    def _origins(self) -> set[str]:
-        return {row["origin"] for row in self.store.inspector.table("webhooks")}
-
-
-@pytest.fixture
-def tenant(store: Store) -> Iterator[Tenant]:
-    made = Tenant(store)
-    yield made
-    for one in made.record.webhooks.webhooks():
-        made.record.webhooks.delete_webhook(one.id)
-
-
-def of(tenant: Tenant, *events: str) -> str:
-    return tenant.webhook(*events, origin=f"https://{tenant.name}")
+__all__ = ["tenant"]
 
 
 def test_an_event_is_in_the_outbox_with_the_transaction_that_wrote_it(store: Store, tenant: Tenant) -> None:
@@ -201,60 +144,55 @@ def test_a_failed_attempt_is_due_again_until_it_is_given_up(store: Store, tenant
     assert tenant.record.webhooks.replay_delivery(hook, found.id).state == "pending"
 
 
-def test_a_receiver_that_is_gone_gets_nothing_until_it_is_active_again(store: Store, tenant: Tenant) -> None:
-    hook = of(tenant)
-    tenant.ended()
-    tenant.ended()
-    first, second = tenant.take()
-    assert store.coordinator.note_attempt(first, GONE, 60.0)
-
-    shown = tenant.record.webhooks.webhook(hook)
-    assert (shown.disabled_reason, shown.pending, shown.parked) == ("gone", 0, 2)
-    assert not store.coordinator.note_attempt(second, OK, None)  # it was parked meanwhile
-    tenant.ended()
-    assert len(tenant.deliveries()) == 2
-    for refused in (tenant.record.webhooks.test_webhook, tenant.record.webhooks.replay_parked):
-        with pytest.raises(ConflictError, match="disabled"):
-            refused(hook)
-
-    # when it is made active
-    assert tenant.record.webhooks.change_webhook(hook, active=True, events=["run.failed"]).disabled_at is None
-    tenant.ended()
-    assert len(tenant.deliveries()) == 2
-    tenant.end(tenant.run(), "failed")
-    assert [one.type for one in tenant.deliveries(state="pending")] == ["run.failed"]
-
-
-def test_few_requests_go_to_one_origin_and_none_to_a_busy_one(store: Store, tenant: Tenant) -> None:
-    slow, quick = (tenant.webhook(origin=f"https://{name}.{tenant.name}") for name in ("slow", "quick"))
+def test_few_requests_go_to_one_host_whichever_ports_it_has_and_none_to_a_busy_one(
+    store: Store, tenant: Tenant
+) -> None:
+    places = (
+        "https://slow:443",
+        "https://slow:8443",
+        "http://slow:80",
+        "http://2001:db8::1:80",
+        "https://2001:db8::1:9",
+    )
+    hooks = {tenant.webhook(origin=place): place for place in places}
     for _ in range(3):
         tenant.ended()
-    others = {one for one in tenant._origins() if not one.endswith(tenant.name)}
-    found = store.coordinator.take_deliveries(100, 60.0, others, 2)
-    assert sorted(one.webhook_id for one in found) == sorted([slow, slow, quick, quick])
-    busy = {*others, f"https://slow.{tenant.name}"}
-    assert [one.webhook_id for one in store.coordinator.take_deliveries(100, 60.0, busy, 2)] == [quick]
+
+    shares = tenant.shares(of_host=2)
+    found = store.coordinator.take_deliveries(100, 60.0, shares)
+
+    assert sorted(one.host for one in found) == ["2001:db8::1"] * 2 + ["slow"] * 2
+    assert all(f"//{one.host}:" in hooks[one.webhook_id] for one in found)
+    # and what was chosen counts
+    assert store.coordinator.take_deliveries(100, 60.0, shares) == []
+    shares.end("slow", tenant.name)
+    assert [one.host for one in store.coordinator.take_deliveries(100, 60.0, shares)] == ["slow"]
 
 
-def test_secrets_are_rotated_with_a_time_in_which_both_sign(store: Store, tenant: Tenant) -> None:
-    hook = of(tenant)
-    tenant.ended()
-    (due,) = tenant.take()
+def test_many_messages_of_a_tenant_or_for_a_host_do_not_hide_those_of_others(
+    store: Store, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "_LOOK", 3)
+    other = Tenant(store)
+    tenant.webhook(origin="https://one:443")
+    for _ in range(6):
+        tenant.ended()
+    tenant.webhook(origin="https://another:443")
+    of(other)
+    for one in (tenant, other):
+        one.ended()
 
-    def secrets() -> tuple[str, ...]:
-        parcel = store.coordinator.parcel(due)
-        assert parcel is not None
-        return parcel.secrets
+    by_tenant = tenant.shares(of_tenant=4, beside=[other])
+    found = store.coordinator.take_deliveries(100, 60.0, by_tenant)
+    assert Counter(one.tenant for one in found) == {tenant.name: 4, other.name: 1}
 
-    (old,) = secrets()
-    new = new_secret()
-    shown = tenant.record.webhooks.rotate_webhook(hook, new, overlap=60.0)
-    assert shown.previous_until is not None
-    assert secrets() == (new, old)
-    newest = new_secret()
-    tenant.record.webhooks.rotate_webhook(hook, newest, overlap=0.0)
-    assert secrets() == (newest,)
-    assert old not in repr(tenant.record.webhooks.webhooks())
+    by_host = tenant.shares(of_host=1)
+    found = store.coordinator.take_deliveries(100, 60.0, by_host)
+    assert sorted(one.host for one in found) == ["another", "one"]
+    # and a look has no more than it was asked for
+    assert len(store.coordinator.take_deliveries(1, 60.0, tenant.shares())) == 1
+    for hook in other.record.webhooks.webhooks():
+        other.record.webhooks.delete_webhook(hook.id)
 
 
 def test_what_was_sent_is_forgotten_after_a_while_and_with_its_run(store: Store, tenant: Tenant) -> None:
@@ -276,103 +214,33 @@ def test_what_was_sent_is_forgotten_after_a_while_and_with_its_run(store: Store,
     assert tenant.record.webhooks.webhook(hook).id == hook
 
 
+def test_what_no_one_sent_for_long_is_kept_for_a_receiver_that_may_still_get_it(store: Store, tenant: Tenant) -> None:
+    receivers = ("active", "disabled lately", "disabled", "deleted")
+    hooks = {name: of(tenant, "run.completed") for name in receivers}
+    tenant.ended()
+    with store.database.begin() as connection:
+        of_tenant = webhook_deliveries.c.tenant == tenant.name
+        connection.execute(sa.update(webhook_deliveries).where(of_tenant).values(due_at=1.0))
+        for name, at in (("disabled lately", now()), ("disabled", 1.0)):
+            disabled = sa.update(webhooks).where(webhooks.c.id == hooks[name])
+            connection.execute(disabled.values(disabled_at=at, disabled_reason="request"))
+        connection.execute(sa.delete(webhooks).where(webhooks.c.id == hooks["deleted"]))
+
+    store.coordinator.forget_deliveries(1_000_000.0, 500)
+
+    left = {one.webhook_id for one in tenant.deliveries(state="pending")}
+    assert [name for name in receivers if hooks[name] in left] == ["active", "disabled lately"]
+    assert [one.webhook_id for one in tenant.take()] == [hooks["active"]]
+
+
 def test_pages_of_deliveries_continue_where_the_last_one_ended(store: Store, tenant: Tenant) -> None:
     hook = of(tenant)
     runs = [tenant.ended() for _ in range(5)]
     pages: list[str | None] = []
-    after: str | None = None
+    after: ListPlace | None = None
     while found := tenant.deliveries(webhook_id=hook, after=after, limit=2):
         pages += [one.run_id for one in found]
-        after = found[-1].id
+        after = ListPlace.of_cursor(place_of(found[-1]).cursor)
+        # The last one of a page may be deleted before the next page is asked for.
+        assert store.coordinator.purge_run(str(found[-1].run_id), Retention(older_than=0))
     assert pages == [run.id for run in reversed(runs)]
-
-
-def test_a_tenant_has_no_more_webhooks_than_its_runs_can_bear(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("turnwise.record.webhooks.receivers.MOST_WEBHOOKS", 2)
-    tenant, other = Tenant(store), Tenant(store)
-    first = tenant.webhook("run.*")
-    tenant.webhook("run.*")
-    with pytest.raises(ConflictError, match="may not have more") as refused:
-        tenant.webhook("run.*")
-    assert refused.value.code == "too_many_webhooks"
-    other.webhook("run.*")
-    tenant.record.webhooks.delete_webhook(first)
-    tenant.webhook("run.*")
-
-
-@pytest.mark.parametrize("change", ["disable", "delete"])
-@pytest.mark.parametrize("other", ["gone", "purge"])
-def test_a_change_of_a_receiver_and_what_disables_or_deletes_it_wait_for_each_other(
-    store: Store, tenant: Tenant, monkeypatch: pytest.MonkeyPatch, change: str, other: str
-) -> None:
-    if not store.database.is_postgres:
-        pytest.skip("SQLite lets one writer in at a time")
-    own = new_webhook(origin=f"https://{tenant.name}")
-    run = tenant.ended(webhook=own)
-    (due,) = tenant.take()
-    others: dict[str, Callable[[], bool]] = {
-        "gone": lambda: store.coordinator.note_attempt(due, GONE, None),
-        "purge": lambda: store.coordinator.purge_run(run.id, Retention(older_than=0)),
-    }
-    begun: list[Future[bool]] = []
-    known = ReceiverChanges._known_webhook
-
-    with ThreadPoolExecutor(1) as pool:
-
-        def meanwhile(self: ReceiverChanges, connection: Connection, webhook_id: str, *, lock: bool = False) -> Any:
-            found = known(self, connection, webhook_id, lock=lock)
-            if lock:
-                begun.append(pool.submit(others[other]))
-                _until_it_waits(store)
-            return found
-
-        monkeypatch.setattr(ReceiverChanges, "_known_webhook", meanwhile)
-        if change == "delete":
-            tenant.record.webhooks.delete_webhook(own.id)
-        else:
-            tenant.record.webhooks.change_webhook(own.id, active=False)
-        (done,) = [one.result(timeout=30) for one in begun]
-
-    # the attempt came too late, but the run goes whatever became of its receiver
-    assert done is (other == "purge")
-    left = [one.state for one in tenant.deliveries(run_id=run.id)]
-    assert left == (["parked"] if (change, other) == ("disable", "gone") else [])
-
-
-def test_a_receiver_may_say_to_two_deliveries_at_a_time_that_it_is_gone(
-    store: Store, tenant: Tenant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not store.database.is_postgres:
-        pytest.skip("SQLite lets one writer in at a time")
-    hook = of(tenant)
-    for _ in range(2):
-        tenant.ended()
-    first, second = tenant.take()
-    begun: list[Future[bool]] = []
-
-    with ThreadPoolExecutor(1) as pool:
-
-        def meanwhile(*given: Any) -> None:
-            if not begun:
-                begun.append(pool.submit(store.coordinator.note_attempt, second, GONE, None))
-                _until_it_waits(store)
-            disable(*given)
-
-        monkeypatch.setattr(outbox, "disable", meanwhile)
-        noted = store.coordinator.note_attempt(first, GONE, None)
-        (later,) = [one.result(timeout=30) for one in begun]
-
-    assert (noted, later) == (True, False)
-    shown = tenant.record.webhooks.webhook(hook)
-    assert (shown.disabled_reason, shown.pending, shown.parked) == ("gone", 0, 2)
-
-
-def _until_it_waits(store: Store) -> None:
-    """Return once another transaction waits for this one."""
-    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-
-    def waits() -> bool:
-        with store.database.read() as connection:
-            return bool(connection.exec_driver_sql(query).scalar_one())
-
-    until(waits, "another transaction to wait for this one")

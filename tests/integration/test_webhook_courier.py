@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+import threading
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from tests.e2e.waiting import until
-from tests.support.databases import fresh_sqlite
 from tests.support.kept_values import happen
 from tests.support.store_parts import new_run
 from tests.support.webhook_parts import new_webhook
@@ -25,11 +24,11 @@ from turnwise_coordinator.webhooks import Courier
 OK = Attempted(delivered=True, status_code=204)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "turnwise.db")
-    yield Store(database)
-    database.close()
+def end_run(store: Store, tenant: str) -> None:
+    run = store.tenant(tenant).submit(new_run())[0]
+    with store.coordinator.locked(run.id) as transaction:
+        transaction.finish(RunStatus.COMPLETED, "DONE")
+        happen(transaction, "run.completed", data={"status": "DONE"})
 
 
 class Desk:
@@ -56,10 +55,7 @@ class Desk:
 
     def end_runs(self, n: int) -> None:
         for _ in range(n):
-            run = self.store.tenant(DEFAULT_TENANT).submit(new_run())[0]
-            with self.store.coordinator.locked(run.id) as transaction:
-                transaction.finish(RunStatus.COMPLETED, "DONE")
-                happen(transaction, "run.completed", data={"status": "DONE"})
+            end_run(self.store, DEFAULT_TENANT)
 
     def sweep(self, n: int) -> list[DeliveryRecord]:
         """The deliveries, those that were made first ahead, once so many were attempted by one sweep."""
@@ -157,3 +153,32 @@ def test_a_replay_that_fails_is_tried_again_soon_and_counts_the_attempts_before(
     assert left.due_at is not None
     assert left.attempted_at is not None
     assert 2 < left.due_at - left.attempted_at < 15
+
+
+@pytest.mark.parametrize(("hosts", "most"), [(1, 4), (12, 8)])
+def test_receivers_of_a_tenant_that_hang_leave_room_for_those_of_others(store: Store, hosts: int, most: int) -> None:
+    hanging: list[str] = []
+    sent: list[str] = []
+    released = threading.Event()
+
+    def send(url: str, headers: Mapping[str, str], body: str) -> Attempted:
+        (hanging if "slow" in url else sent).append(url)
+        if "slow" in url:
+            released.wait(60)
+        return OK
+
+    for no in range(12):
+        url = f"https://slow{no % hosts}:{8000 + no}"
+        store.tenant("slow").webhooks.create_webhook(new_webhook(url=url, origin=url))
+    store.tenant("quick").webhooks.create_webhook(new_webhook(url="https://quick:443", origin="https://quick:443"))
+    for tenant in ("slow", "slow", "quick"):
+        end_run(store, tenant)
+    courier = Courier(store.coordinator, load_settings(webhook_concurrency=16), Observer(), send)
+
+    courier.sweep()
+    until(lambda: len(sent) == 1 and len(hanging) >= most, "the quick receiver's message")
+    courier.sweep()
+
+    assert len(hanging) == most
+    released.set()
+    courier.stop()

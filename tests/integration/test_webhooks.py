@@ -120,6 +120,17 @@ def test_the_end_of_a_run_is_sent_to_the_url_that_it_was_submitted_with(here: He
     assert run.webhook.secret not in here.client.webhook(run.webhook.id).model_dump_json()
 
 
+def test_the_secret_of_a_run_that_is_followed_is_shown_beside_its_events(terminal: Terminal, here: Here) -> None:
+    options = ("--webhook", here.receiver.url, "--json", "--wait", "--url", here.url)
+
+    told = terminal.whole("submit", "desk", "hello", *options)
+
+    secret = re.search(r"Events are signed with (whsec_\S+), which is not shown again", told)
+    assert secret is not None
+    (request,) = here.of_run(json.loads(told.splitlines()[-1])["run"])
+    assert request.verified(secret[1])["type"] == "run.completed"
+
+
 def test_a_question_to_a_person_is_sent_with_what_it_takes_to_answer(here: Here) -> None:
     made = here.client.create_webhook(here.receiver.url, events=["human.*"], description="the pager")
     run = here.client.submit("asking", "hello")

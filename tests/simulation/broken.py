@@ -27,7 +27,7 @@ from turnwise.bus.envelope import AskEnvelope
 from turnwise.models.budget.budget import NOTHING
 from turnwise.models.budget.call import Granted, grant
 from turnwise.models.openai.batches import RemoteBatches
-from turnwise.record.asks import replies, sweep
+from turnwise.record.asks import lost_attempts, replies
 from turnwise.record.asks.pauses import EndedPauses
 from turnwise.record.asks.receipts import Receipts
 from turnwise.record.asks.sweep import Sweep
@@ -207,7 +207,7 @@ def no_reservations(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def no_settling_of_lost_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the reservations of a dead worker."""
-    monkeypatch.setattr(sweep, "settle_lost", lambda *given: 0)
+    monkeypatch.setattr(lost_attempts, "settle_lost", lambda *given: 0)
     monkeypatch.setattr(reservations, "settle_lost", lambda *given: 0)
 
 

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 from tests.simulation import team
 from tests.simulation.broken import KILLS, Saboteur
 
+from turnwise.record.database.webhook_tables import webhook_deliveries
 from turnwise.record.webhooks.outbox import Outbox
 from turnwise.record.webhooks.records import Attempted, DueDelivery, Parcel
 from turnwise.testing import Conversation
@@ -39,8 +41,12 @@ def no_second_taker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def lost_from_the_outbox(monkeypatch: pytest.MonkeyPatch) -> None:
     """The deletion of old messages takes what is still to be sent."""
-    forget = Outbox.forget_deliveries
-    monkeypatch.setattr(Outbox, "forget_deliveries", lambda self, age, limit: forget(self, 0.0, limit))
+
+    def by_age_alone(self: Outbox, age: float, limit: int) -> int:
+        with self._database.begin() as connection:
+            return connection.execute(sa.delete(webhook_deliveries)).rowcount
+
+    monkeypatch.setattr(Outbox, "forget_deliveries", by_age_alone)
 
 
 def _saboteur(name: str, takes_away: Callable[[pytest.MonkeyPatch], None]) -> Saboteur:

@@ -40,6 +40,9 @@ def test_a_simulation_of_nothing_is_refused() -> None:
     told = {
         "has no conversations; give each as a pair of task and message": replace(scenario, conversations=[]),
         "a conversation is 'good'; expected a pair of task and message": replace(scenario, conversations=["good"]),  # type: ignore[list-item]
+        "only='none' is the task of no conversation; those are of": replace(scenario, only="none"),
+        "at_once is 0; expected at least 1": replace(scenario, at_once=0),
+        "there is no setting 'lease'": replace(scenario, settings={"lease": 3}),
         "the application of the scenario is 'app'; expected an App": replace(scenario, app="app"),  # type: ignore[arg-type]
     }
     for said, nothing in told.items():
@@ -67,6 +70,11 @@ def test_a_failure_prints_the_command_that_repeats_it() -> None:
         simulator.run_many(
             range(200), repeat="python -m turnwise.testing.simulate tests.simulation.strict --seed {seed}"
         )
+    with (
+        Simulator(strict) as simulator,
+        pytest.raises(SimulationFailed, match=re.escape("pytest 'a[{\"x\": 1}]' --seed=")),
+    ):
+        simulator.run_many([first.value.outcome.seed], repeat="pytest 'a[{\"x\": 1}]' --seed={seed}")
     printed = re.search(r"to repeat it: (.*)", str(first.value))
     assert printed is not None
     _, *words = shlex.split(printed[1])

@@ -31,12 +31,17 @@ from turnwise_responders.responders import Responders
 
 
 class Fleet:
-    """Serves an application with `processes` workers of `threads` threads, each over connections of its own."""
+    """Serves an application with `processes` workers of `threads` threads, each over connections of its own.
 
-    def __init__(self, url: str, app: App, *, processes: int = 3, threads: int = 4, **settings: Any) -> None:
+    A fleet with the `queue` of another one continues its runs.
+    """
+
+    def __init__(
+        self, url: str, app: App, *, processes: int = 3, threads: int = 4, queue: str | None = None, **settings: Any
+    ) -> None:
         self._url, self._app = url, app
         self._processes, self._threads = processes, threads
-        own = new_id("q")
+        own = queue or new_id("q")
         names = {agent.config.name for name in app.tasks for agent in app.tree(name).agents.values()}
         queues: Any = dict.fromkeys(names, own)
         fast = {"sweep_seconds": 0.1, "llm_queues": queues, "agent_queues": queues}

@@ -15,14 +15,20 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
+DESCRIPTION, KEYS = "/.well-known/openid-configuration", "/keys"
+
 
 class Issuer:
-    """Signs tokens with keys by name; `published` are those that it tells, `asked` what it was asked how often."""
+    """Signs tokens with keys by name; `published` are those that it tells, `asked` what it was asked how often.
+
+    `answers` are bodies that it sends in place of its documents, by their paths.
+    """
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.asked: Counter[str] = Counter()
         self.published: list[str] = ["one"]
+        self.answers: dict[str, bytes] = {}
         self._keys: dict[str, ec.EllipticCurvePrivateKey] = {}
 
     def key(self, name: str) -> ec.EllipticCurvePrivateKey:
@@ -37,12 +43,16 @@ class Issuer:
         present = {name: value for name, value in given.items() if value is not None}
         return jwt.encode(present, self.key(signed_with or key), algorithm="ES256", headers={"kid": key})
 
-    def document(self, path: str) -> dict[str, Any] | None:
-        """Return its answer."""
+    def answer(self, path: str) -> bytes | None:
+        """Return the body of its answer; None: there is nothing."""
         self.asked[path] += 1
-        if path == "/.well-known/openid-configuration":
-            return {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
-        if path != "/keys":
+        document = self._document(path)
+        return self.answers.get(path, None if document is None else json.dumps(document).encode())
+
+    def _document(self, path: str) -> dict[str, Any] | None:
+        if path == DESCRIPTION:
+            return {"issuer": self.url, "jwks_uri": f"{self.url}{KEYS}"}
+        if path != KEYS:
             return None
         jwks = [json.loads(ECAlgorithm.to_jwk(self.key(name).public_key())) for name in self.published]
         return {"keys": [jwk | {"kid": name, "use": "sig"} for jwk, name in zip(jwks, self.published, strict=True)]}
@@ -54,10 +64,10 @@ def issuer() -> Iterator[Issuer]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            found = made.document(self.path)
+            found = made.answer(self.path)
             self.send_response(200 if found is not None else 404)
             self.end_headers()
-            self.wfile.write(json.dumps(found).encode())
+            self.wfile.write(found or b"")
 
         def log_message(self, format: str, *args: Any) -> None:
             """Say nothing."""

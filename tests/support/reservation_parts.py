@@ -68,10 +68,5 @@ def data_of(store: Store, run_id: str, type: str) -> list[dict[str, Any]]:
     return [event.data or {} for event in store.inspector.events(run_id) if event.type == type]
 
 
-def lose(store: Store, claim: Claim) -> None:
-    store.process.retire_worker(claim.worker_id)
-    assert claim.ask.run_id in [ask.run_id for ask in store.coordinator.expire_leases()]
-
-
 def this_day(tenant: str) -> Key:
     return ("tenant_day", f"{tenant}/{datetime.now(UTC):%Y-%m-%d}")

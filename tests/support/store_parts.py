@@ -78,6 +78,22 @@ def claimed(store: Store, queue: str, worker: str) -> Claim:
     return claim
 
 
+def lose(store: Store, claim: Claim) -> None:
+    """Let the claim's worker end without a word, and sweep until nobody holds its ask for it.
+
+    One pass takes over a hundred asks, and tests that share the PostgreSQL database may have left more than that.
+    """
+    store.process.retire_worker(claim.worker_id)
+    while _is_held(store, claim):
+        store.coordinator.expire_leases()
+
+
+def _is_held(store: Store, claim: Claim) -> bool:
+    with store.coordinator.locked(claim.ask.run_id) as transaction:
+        ask = transaction.ask(claim.ask.id)
+    return ask is not None and ask.status == "leased" and ask.worker_id == claim.worker_id
+
+
 def new_queue() -> str:
     """A queue of the test's own, because tests share the PostgreSQL database."""
     return new_id("queue")

@@ -7,6 +7,7 @@ import logging
 from turnwise.errors import EnvironmentFault
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
+from turnwise.record.tenants.admission import PATIENCE
 from turnwise.record.values.records import RunRecord
 from turnwise.serving.batch_feeder import BatchFeeder
 from turnwise.serving.dispatcher import Dispatcher
@@ -34,10 +35,13 @@ class Batches:
 
     def sweep(self) -> None:
         """Feed the batches that no one has fed, and end those that are over or expire; raises `EnvironmentFault`."""
+        met: set[str] = set()
         for batch_id, tenant in self._record.due_batches(self._expiry, self._after):
+            patience = 0.0 if tenant in met else PATIENCE  # so that one tenant does not take up the sweep
+            met.add(tenant)
             self._after = batch_id  # also if it cannot be fed: the others can
             try:
-                self._feeder.feed(batch_id, self._most_of(tenant), wait=False)
+                self._feeder.feed(batch_id, self._most_of(tenant), wait=False, patience=patience)
             except EnvironmentFault:
                 raise
             except Exception:

@@ -10,10 +10,11 @@ from dataclasses import replace
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE
-from turnwise.errors import RunChangedError, UnwritableError
+from turnwise.errors import DatabaseUnavailableError, RunChangedError, UnwritableError
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
+from turnwise.record.values.kept_errors import RaisedError
 from turnwise.serving.bus_watch import Hearing
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.incarnation import Incarnation
@@ -29,6 +30,7 @@ from turnwise_coordinator.budgets import BudgetSweep
 from turnwise_coordinator.retention import RetentionSweep
 from turnwise_coordinator.samples import SampleSweep
 from turnwise_coordinator.schedules import ScheduleSweep
+from turnwise_coordinator.slow_moves import SlowMoves
 from turnwise_coordinator.sweeper import Sweeper
 from turnwise_coordinator.webhooks import Courier
 
@@ -56,6 +58,7 @@ class Coordinator:
         self._is_paused = paused
         self._record = record = store.coordinator
         self._observers = observers
+        self._slow_moves = SlowMoves(store.clock)
         version = app.version if settings.pinned else None
         self._dispatcher = Dispatcher(bus, version=version)
         self._mover = Mover(
@@ -98,24 +101,31 @@ class Coordinator:
         has the run.
         """
         with self._observers.around_move(run_id):
-            began = self._record.clock.monotonic()
+            began, locked_at = self._record.clock.monotonic(), None
             try:
                 with self._record.locked(run_id, wait=wait) as tx:
+                    locked_at = self._record.clock.monotonic()
                     moved = self._mover.move(tx)
             except UnwritableError as error:
-                moved = self._end(run_id, error)
+                moved = self._end(run_id, replace(error_record(error, place="move"), code=error.code))
+            except DatabaseUnavailableError:
+                too_slow = self._slow_moves.cut_off(run_id, locked_at)
+                if too_slow is None:
+                    raise
+                moved = self._end(run_id, error_record(too_slow, place="move"))
+            self._slow_moves.made(run_id)
             seconds = self._record.clock.monotonic() - began
             self._dispatcher.moved(moved)
             self._observers.moved(moved, seconds)
         return moved
 
-    def _end(self, run_id: str, error: UnwritableError) -> Moved:
+    def _end(self, run_id: str, error: RaisedError) -> Moved:
         """End a run whose move no database can keep: made again, it would be the same move."""
-        logger.error("A move of run %s cannot be kept: %s", run_id, error, extra={"action": "move_refused"})
+        logger.error("A move of run %s cannot be kept: %s", run_id, error.message, extra={"action": "move_refused"})
         with self._record.locked(run_id) as tx:
             if tx.run.ended:
                 return Moved(run=tx.run)
-            fail(tx, replace(error_record(error, place="move"), code=error.code))
+            fail(tx, error)
             tx.mark()
             return Moved(run=tx.run, ended=True, next_run=tx.run_after())
 

@@ -11,6 +11,7 @@ from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.record.schedules.firing import Fired, ScheduleToLookAt
 from turnwise.record.schedules.schedule import ScheduleRecord
+from turnwise.record.tenants.admission import PATIENCE
 from turnwise.record.values.records import NewRun
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer
@@ -60,9 +61,12 @@ class ScheduleSweep:
             self._declare()
             self._declare_at = now + _DECLARE_SECONDS
         found, seconds = self._record.schedules_to_look_at()
+        met: set[str] = set()
         for one in found:
             if self._is_mine(one):
-                self._look_at(one)
+                # Once for each tenant, so that one of them does not take up the sweep.
+                self._look_at(one, 0.0 if one.tenant in met else PATIENCE)
+                met.add(one.tenant)
         if seconds is not None:
             self._next = min(self._next, self._clock.monotonic() + max(seconds, _SHORTEST))
 
@@ -71,10 +75,10 @@ class ScheduleSweep:
         foreign = one.version in (None, self._app.version) and one.task not in self._app.tasks
         return not foreign or one.late >= _FOREIGN_PATIENCE
 
-    def _look_at(self, one: ScheduleToLookAt) -> None:
+    def _look_at(self, one: ScheduleToLookAt, patience: float) -> None:
         try:
             for _ in range(_IN_A_ROW):
-                fired = self._fire(one)
+                fired = self._fire(one, patience)
                 if fired is None or not fired.again:
                     return
         except EnvironmentFault:
@@ -84,10 +88,10 @@ class ScheduleSweep:
             extra = {"action": "schedule_failed", "schedule": one.id}
             logger.exception("The schedule %s could not be carried out", one.id, extra=extra)
 
-    def _fire(self, one: ScheduleToLookAt) -> Fired | None:
+    def _fire(self, one: ScheduleToLookAt, patience: float) -> Fired | None:
         limits = self._record.tenant_limits(one.tenant)
         most = limits.most_unfinished_runs(self._settings.tenant_max_unfinished_runs)
-        fired = self._record.fire_schedule(one.id, self._run_of, most)
+        fired = self._record.fire_schedule(one.id, self._run_of, most, patience)
         if fired is None:
             return None
         self._observers.schedule_fired(fired)

@@ -91,9 +91,10 @@ class Sweeper:
         self._courier.stop()
 
     def sweep(self) -> None:
-        """One pass; raises `DatabaseUnavailableError` at once, and what else a part has met after all have had a turn.
+        """One pass; raises at once if the database is away, and what else a part has met after all have had a turn.
 
-        So the broker that is away, or an error of one part, keeps no other part from its work.
+        So the broker that is away, a table that may not be written, or an error of one part keeps no other part from
+        its work.
         """
         trouble: Exception | None = None
         for part in (
@@ -110,8 +111,9 @@ class Sweeper:
         ):
             try:
                 part()
-            except DatabaseUnavailableError:
-                raise
+            except DatabaseUnavailableError as error:
+                self._record.now()  # raises if the database is away, and not for this part alone
+                trouble = trouble or error
             except Exception as error:  # noqa: BLE001 - raised below
                 trouble = trouble or error
         if trouble is not None:

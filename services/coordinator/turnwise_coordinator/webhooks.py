@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter
 
 from turnwise.base.clock import Thread
 from turnwise.base.ids import new_id
@@ -12,6 +11,7 @@ from turnwise.errors import EnvironmentFault
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.record.webhooks.records import Attempted, DueDelivery, Parcel, WebhookOutcome
+from turnwise.record.webhooks.shares import Shares
 from turnwise.serving.observer import Observer
 from turnwise.serving.webhooks.backoff import next_wait
 from turnwise.serving.webhooks.message import body_of
@@ -20,8 +20,8 @@ from turnwise.serving.webhooks.signature import signed_headers
 
 logger = logging.getLogger(__name__)
 
-# Requests to one origin at a time: a receiver that is slow does not hold up those of others.
-_SHARE = 4
+# Requests to one host at a time: a receiver that is slow does not hold up those of others.
+_OF_HOST = 4
 # The name of the lease of whoever deletes what is kept no longer, beside those of the queues.
 _LEASE = "webhooks"
 _FORGOTTEN = 500
@@ -52,7 +52,7 @@ class Courier:
         self._stopping = self._clock.event()
         # Guards the counts below, which the threads change.
         self._lock = threading.Lock()
-        self._origins: Counter[str] = Counter()
+        self._shares = Shares(of_host=_OF_HOST, of_tenant=max(self._most // 2, 1))
         self._threads: list[Thread] = []
 
     def sweep(self) -> None:
@@ -72,10 +72,11 @@ class Courier:
         if limit <= 0 or self._stopping.is_set():
             return []
         with self._lock:
-            busy = {origin for origin, n in self._origins.items() if n >= _SHARE}
-        found = self._record.take_deliveries(limit, self._lease, busy, _SHARE)
+            shares = self._shares.copy()
+        found = self._record.take_deliveries(limit, self._lease, shares)
         with self._lock:
-            self._origins.update(due.origin for due in found)
+            for due in found:
+                self._shares.begin(due.host, due.tenant)
         return found
 
     def _work(self, due: DueDelivery) -> None:
@@ -103,9 +104,7 @@ class Courier:
 
     def _free(self, due: DueDelivery) -> None:
         with self._lock:
-            self._origins[due.origin] -= 1
-            if not self._origins[due.origin]:
-                del self._origins[due.origin]
+            self._shares.end(due.host, due.tenant)
 
     def _deliver(self, due: DueDelivery) -> None:
         parcel = self._record.parcel(due)

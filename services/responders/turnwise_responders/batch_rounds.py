@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from turnwise.app import App
 from turnwise.base.clock import Thread
-from turnwise.errors import ApplicationError, EnvironmentFault, ModelError
+from turnwise.errors import ApplicationError, ConfigurationError, EnvironmentFault, ModelError
 from turnwise.models.openai.chat import OpenAIGPT
+from turnwise.models.renaming import other_model
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.provider_batches.batches import ProviderBatch
+from turnwise.record.provider_batches.results import MOST_CLEARED
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.values.records import AskRecord
 from turnwise.serving.dispatcher import Dispatcher
@@ -51,6 +53,8 @@ class BatchRounds:
         self._app, self._dispatcher, self._observers = app, dispatcher, observers
         self._batches = record.provider_batches
         self._settings, self._worker, self._seen = settings, worker, seen
+        # The clients that were made for providers of models that runs name; None for those of other applications.
+        self._made: dict[str, OpenAIGPT | None] = {}
         self._clock = record.clock
         self._stopping = self._clock.event()
         self._thread: Thread | None = None
@@ -66,25 +70,41 @@ class BatchRounds:
         if self._thread is not None:
             self._thread.join()
 
-    def look(self) -> None:
-        """Submit what is to be submitted, and take what has ended; raises `DatabaseUnavailableError`."""
+    def look(self) -> bool:
+        """Submit what is to be submitted, and take what has ended; raises `DatabaseUnavailableError`.
+
+        Return whether there may be more calls to be cleared, which are no reason to keep the batches waiting.
+        """
         waiting, holder = self._batches.batching_providers(), self._worker()
         if not waiting or holder is None:
-            return
-        clients = {client.target().provider.id: client for client in self._models()} | dict(self._seen)
-        providers = sorted(waiting & clients.keys())
-        self._batches.clear_collected(providers)
+            return False
+        clients = self._clients(waiting)
+        providers = sorted(waiting.keys() & clients.keys())
+        more = self._batches.clear_collected(providers) == MOST_CLEARED
         most, seconds = self._settings.provider_batch_size, self._settings.provider_batch_seconds
         while batch := self._next(lambda: self._batches.open_batch(providers, most, seconds, holder, _LEASE)):
             self._guarded(batch, holder, self._work_of(clients[batch.provider], holder).submit)
         while batch := self._next(lambda: self._batches.due_batch(providers, holder, _LEASE)):
             self._guarded(batch, holder, self._work_of(clients[batch.provider], holder).follow)
+        return more
+
+    def _clients(self, waiting: Mapping[str, str]) -> dict[str, OpenAIGPT]:
+        """The clients by their provider's bucket, also those of models that runs named to a process before this one."""
+        own = list(self._models())
+        clients = {client.target().provider.id: client for client in own} | dict(self._seen)
+        self._made = {provider: made for provider, made in self._made.items() if provider in waiting}
+        for provider in waiting.keys() - clients.keys() - self._made.keys():
+            self._made[provider] = _client_of(provider, waiting[provider], own)
+        return clients | {provider: made for provider, made in self._made.items() if made is not None}
 
     def _next(self, found: Callable[[], ProviderBatch | None]) -> ProviderBatch | None:
         return None if self._stopping.is_set() else found()
 
     def _guarded(self, batch: ProviderBatch, holder: str, work: Callable[[ProviderBatch], None]) -> None:
-        """Work on a leased batch; if its provider does not answer, leave it to a later look."""
+        """Work on a leased batch; if that fails, leave it to a later look, and the others have theirs.
+
+        Raises `DatabaseUnavailableError`.
+        """
         try:
             work(batch)
         except ModelError as error:
@@ -94,7 +114,17 @@ class BatchRounds:
                 error,
                 extra={"action": "provider_batch_unreachable", "batch": batch.id, "model": batch.model},
             )
-            self._batches.look_again(batch.id, holder, self._wait(batch.looks))
+        except EnvironmentFault:
+            raise
+        except Exception:
+            logger.exception(
+                "The work on a batch of %s failed; it is looked at again",
+                batch.model,
+                extra={"action": "provider_batch_failed", "batch": batch.id, "model": batch.model},
+            )
+        else:
+            return
+        self._batches.look_again(batch.id, holder, self._wait(batch.looks))
 
     def _work_of(self, client: OpenAIGPT, holder: str) -> BatchWork:
         from turnwise_responders.batch_work import BatchWork  # loads `openai`
@@ -130,11 +160,25 @@ class BatchRounds:
     def _work(self) -> None:
         settings = self._settings
         shortest = min(settings.provider_batch_seconds, settings.provider_batch_poll_seconds)
-        while not self._stopping.wait(min(shortest / _LOOKS, _LONGEST)):
+        more = False
+        while not self._stopping.wait(0.0 if more else min(shortest / _LOOKS, _LONGEST)):
+            more = False
             try:
-                self.look()
+                more = self.look()
             except EnvironmentFault as error:
                 logger.warning("Could not look at batches: %s", error, extra={"action": "provider_batches_not_seen"})
             except Exception:
                 # Calls that wait for batches wait for this thread.
                 logger.exception("A look at batches failed", extra={"action": "provider_batches_crashed"})
+
+
+def _client_of(provider: str, model: str, own: Iterable[OpenAIGPT]) -> OpenAIGPT | None:
+    """Return a client like one of the application's `own`, for a model at this provider; None if none gets there."""
+    for client in own:
+        try:
+            made = other_model(client, model)
+        except ConfigurationError:
+            continue
+        if isinstance(made, OpenAIGPT) and made.target().provider.id == provider:
+            return made
+    return None

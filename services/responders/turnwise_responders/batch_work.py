@@ -6,7 +6,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from turnwise.errors import ModelRequestError
+from turnwise.errors import ModelRequestError, ModelUnavailableError, UnwritableError
 from turnwise.models.openai.batches import BatchLine, RemoteBatch
 from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.record.provider_batches.batches import BatchedCall, ProviderBatch
@@ -146,8 +146,13 @@ class BatchWork:
         if line.error is not None:
             hopeless = line.status is not None and 400 <= line.status < 500 and line.status not in _PASSING
             return self._put_back(batch, call, line.error, tries=1 if hopeless else self._tries)
-        usage = usage_of(batch.model, self._client.batch_usage(line.completion))
-        kept = self._batches.keep_response(batch.id, call.run_id, call.ask_id, line.completion, usage)
+        try:
+            usage = usage_of(batch.model, self._client.batch_usage(line.completion))
+            kept = self._batches.keep_response(batch.id, call.run_id, call.ask_id, line.completion, usage)
+        # No completion, or one with a value such as -Infinity for the logarithm of a probability. Kept as the answer,
+        # it would be found of no use only when the ask is claimed, and collected anew as if for the first time.
+        except (ModelUnavailableError, UnwritableError) as error:
+            return self._put_back(batch, call, str(error))
         return self._told(kept, "answered")
 
     def _put_back(self, batch: ProviderBatch, call: BatchedCall, error: str, tries: int | None = None) -> str:

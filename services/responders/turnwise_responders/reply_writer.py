@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from turnwise.base.clock import Event
+from turnwise.base.postgres import LONGEST_MOVE
 from turnwise.errors import (
     DatabaseUnavailableError,
     EnvironmentFault,
@@ -18,7 +19,7 @@ from turnwise.errors import (
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.kept_errors import RaisedError
-from turnwise.record.values.outcomes import Outcome, Reply
+from turnwise.record.values.outcomes import Outcome, Parking, Release, Reply
 from turnwise.record.values.records import Claim
 from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved
@@ -33,8 +34,6 @@ T = TypeVar("T")
 # Seconds between two tries to write while the database is away.
 _FIRST_PAUSE = 0.2
 _LAST_PAUSE = 2.0
-# Seconds. PostgreSQL gives up a transaction that rests for a minute, and a server that is gone is noticed within 25 s.
-_LONGEST_MOVE = 40.0
 
 
 class Written(NamedTuple):
@@ -114,7 +113,7 @@ class ReplyWriter:
                 taken += [moved.claim for moved in moves if moved.claim is not None]
         except DatabaseUnavailableError as error:
             seconds = self._record.clock.monotonic() - began
-            if seconds > _LONGEST_MOVE:
+            if seconds > LONGEST_MOVE:
                 # No outage takes so long to show: a rule of the application rests for longer than the database lets
                 # a transaction rest, and would do so again.
                 raise TimeoutError(f"it took {seconds:.0f} s") from error
@@ -148,4 +147,5 @@ def refused(claim: Claim, outcome: Outcome, error: Exception) -> Reply:
     message = f"the reply cannot be kept: {error}"
     code = error.code if isinstance(error, TurnwiseError) else None
     kept = RaisedError(type=type(error).__name__, message=message, place=claim.ask.path, code=code)
-    return Reply(kind="error", error=kept, usage=outcome.usage, calls=outcome.calls)
+    in_doubt = isinstance(outcome, Parking) or (isinstance(outcome, Reply | Release) and outcome.in_doubt)
+    return Reply(kind="error", error=kept, usage=outcome.usage, calls=outcome.calls, in_doubt=in_doubt)

@@ -23,6 +23,7 @@ from turnwise.record.values.kept_errors import CodedError, RaisedError
 from turnwise.record.values.outcomes import Deferral, Outcome, Parking, Release, Reply
 from turnwise.record.values.records import Claim
 from turnwise.serving.attempts.answering import Answering
+from turnwise.serving.attempts.attempt import unread
 from turnwise.serving.attempts.provider_places import ServedProviders
 from turnwise.serving.bus_watch import Hearing
 from turnwise.serving.dispatcher import Dispatcher
@@ -214,14 +215,17 @@ class Responders:
     def _abandon(self, claim: Claim, error: BaseException) -> None:
         """End the run of an ask after an error that nothing has caught.
 
-        This process is alive, so no sweep would take the ask over. Given back, it would meet the error again.
+        This process is alive, so no sweep would take the ask over. Given back, it would meet the error again. If the
+        end cannot be written either, `Holdings` sees to it as if this process had been lost.
         """
-        self._holdings.doubt(claim.run.id)
         kept = RaisedError(
             type=type(error).__name__, message=f"the ask cannot be answered: {error}", place=claim.ask.path
         )
-        if self._writer.until_back(claim, lambda: self._record.reply(claim, Reply(kind="error", error=kept))):
-            self._dispatcher.wake(claim.run)
+        try:
+            if self._writer.until_back(claim, lambda: self._record.reply(claim, Reply(kind="error", error=kept))):
+                self._dispatcher.wake(claim.run)
+        finally:
+            self._holdings.doubt(claim)
 
     def _answer(self, claim: Claim, carrier: RunCarrier) -> Claim | None:
         """Answer what was claimed, or defer it, or release it."""
@@ -230,13 +234,8 @@ class Responders:
             with self._in_flight.work(claim) as cancellation, self._streaming.answer(claim) as text:
                 outcome = self._answering.answer(claim, text, cancellation, text_wanted=text.asked_for)
         except DatabaseUnavailableError as error:
-            logger.warning(
-                "Could not read for %s, it is released: %s",
-                claim.ask.id,
-                error,
-                extra={"action": "record_unreadable"},
-            )
-            self._writer.until_back(claim, lambda: self._record.release(claim, "database_away"))
+            left = unread(claim, error)
+            self._writer.until_back(claim, lambda: self._record.release(claim, left.reason, pause=left.pause))
             return None
         if outcome is None:  # this process has to end without a word
             return None
@@ -295,7 +294,8 @@ class Responders:
         """
         given, doubt = (release.reason, release.usage, release.calls), release.in_doubt
         held = self._writer.until_back(
-            claim, lambda: self._record.release(claim, *given, work=release.work, in_doubt=doubt)
+            claim,
+            lambda: self._record.release(claim, *given, work=release.work, in_doubt=doubt, pause=release.pause),
         )
         if held:
             self._dispatcher.wake(claim.run)

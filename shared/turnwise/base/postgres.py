@@ -25,3 +25,6 @@ LIMIT_SILENCE = """
     ) AS own (name, value) USING (name)
     WHERE source = 'default'
 """
+# Seconds. A move that lost its transaction after more than these took longer than a transaction may rest: a server that
+# is gone is noticed earlier.
+LONGEST_MOVE = 40.0

@@ -9,6 +9,10 @@ class ProcessKilled(BaseException):
     """Unwinds a thread whose simulated process is dead: as after a real kill, none of its code continues."""
 
 
+class StopRequested(SystemExit):
+    """A signal asked the process to end, and no code of an application did."""
+
+
 def ends_process(error: BaseException) -> bool:
     """Return whether the error must be passed on, because it ends the process.
 

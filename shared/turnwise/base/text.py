@@ -16,9 +16,19 @@ def value_as_text(value: Any) -> str:
     if hasattr(value, "model_dump_json") and not isinstance(value, type):
         return str(value.model_dump_json())
     try:
-        return json.dumps(value)
+        return json.dumps(value, default=_plain)
     except (TypeError, ValueError):
         return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """The plain data of a model within the value.
+
+    Not of a tool, nor of what looks like one in JSON: it would be found in the text, and handled.
+    """
+    if hasattr(value, "model_dump") and not isinstance(value, type) and not hasattr(value, "request"):
+        return value.model_dump(mode="json")
+    raise TypeError(f"a {type(value).__name__} is no JSON")
 
 
 def tsv_field(text: str) -> str:

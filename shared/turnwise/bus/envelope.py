@@ -18,13 +18,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
-from turnwise.base.json_bounds import fault_in
+from turnwise.base.json_bounds import MAX_STORED_DEPTH, fault_in
 from turnwise.errors import InvalidRequestError
 
 # Above this many bytes of JSON the ask travels without its document; who answers reads the database anyway.
 MAX_DOCUMENT_BYTES = 64 * 1024
 # No message of this program is larger; one that is, is refused unread.
 MAX_MESSAGE_BYTES = 256 * 1024
+# A document as it is stored, and the envelope around it.
+_MAX_DEPTH = MAX_STORED_DEPTH + 1
 
 
 class _Wire(BaseModel):
@@ -152,7 +154,7 @@ def parse_envelope(data: object) -> Envelope:
             f"The envelope has version {data.get('v')!r}, this program reads version 1; "
             "update this process before those that publish"
         )
-    if (fault := fault_in(data)) is not None:
+    if (fault := fault_in(data, _MAX_DEPTH)) is not None:
         raise InvalidRequestError(f"Not an envelope of version 1: {fault}")
     try:
         return _ENVELOPE.validate_python(data)

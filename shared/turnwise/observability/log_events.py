@@ -50,6 +50,7 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
             "answer_not_read", _W,
             "The answer to an OpenAI client could not be read; it is looked for again while the client waits.",
         ),
+        LogEvent("events_not_read", _W, "An event stream could not be read on; it is tried again while it lasts."),
         LogEvent("left_run_not_cancelled", _W, "The run of an OpenAI client that left could not be cancelled."),
     ),
     "Schedules": (
@@ -102,6 +103,11 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         ),
         LogEvent("provider_batch_unreachable", _W, "A provider did not answer for a batch.", ("batch", "model")),
         LogEvent(
+            "provider_batch_failed", _E,
+            "A look at a batch met an error of its own and is repeated; with the traceback.",
+            ("batch", "model"),
+        ),
+        LogEvent(
             "provider_files_left", _W, "A provider did not delete files of a batch, which hold prompts or answers.",
             ("model", "files"),
         ),
@@ -111,8 +117,13 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("ask_parked", _W, "An ask waits for a person: see the inbox.", ("reason", "tool", "error", "path")),
         LogEvent("ask_resolved", _I, "A person said how to continue with a parked ask.", ("outcome", "path")),
         LogEvent(
-            "lease_taken_over", _W, "The worker of an ask fell silent; the ask is given to another, or parked.",
+            "lease_taken_over", _W,
+            "The worker of an ask fell silent, or could not write its answer; the ask is given to another, or parked.",
             ("worker", "attempt", "parked", "path"),
+        ),
+        LogEvent(
+            "receipts_refused", _W,
+            "The results of handlers could not be kept for a retry of the run, after an error of the answer.",
         ),
         LogEvent("reply_refused", _E, "A reply could not be written; it became an error on record."),
         LogEvent("usage_refused", _E, "The usage of an answer could not be written; all that was reserved counts."),
@@ -120,6 +131,8 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("write_failed", _W, "The database was away when an answer was to be written; it is tried again."),
         LogEvent("record_unreadable", _W, "The database was away when an ask was to be read; the ask is released."),
         LogEvent("claims_unknown", _W, "Asks were claimed in a commit whose answer got lost.", ("asks",)),
+        LogEvent("answers_unwritten", _W, "Answers could not be written; their asks are claimed again.", ("asks",)),
+        LogEvent("ask_stuck", _E, "A worker can neither answer nor release an ask; it tries again.", ("run",)),
         LogEvent("permit_refused", _W, "A message named a queue that this process does not serve.", ("queue",)),
         LogEvent("place_kept", _W, "A place with a provider was not released; it is counted until it times out."),
         LogEvent("line_not_seen", _D, "The asks that wait for a provider were not looked up."),
@@ -155,7 +168,7 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("line_lost", _E, "A line could not be written; its template is shown."),
         LogEvent("telemetry_missing", _W, "OpenTelemetry is configured and not installed."),
         LogEvent("metrics_failed", _E, "A request for metrics or a probe met an error; with its traceback."),
-        LogEvent("gauges_left_out", _W, "The database was away when metrics were read, or did not answer in time."),
+        LogEvent("gauges_left_out", _W, "The database was away when metrics were read, refused it, or was too slow."),
     ),
     "The gateway": (
         LogEvent(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from turnwise.record.batches.batch_feeding import BatchFeeding
+from turnwise.record.tenants.admission import PATIENCE
 from turnwise.record.values.records import RunRecord
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer
@@ -18,19 +19,21 @@ class BatchFeeder:
         self._dispatcher = dispatcher
         self._observers = observers
 
-    def feed(self, batch_id: str, max_unfinished_runs: int | None = None, *, wait: bool = True) -> int:
+    def feed(
+        self, batch_id: str, max_unfinished_runs: int | None = None, *, wait: bool = True, patience: float = PATIENCE
+    ) -> int:
         """Begin what there is room for; returns how many runs. See `BatchFeeding.feed_batch` for the arguments."""
         begun = 0
-        for made in self._parts(batch_id, max_unfinished_runs, wait):
+        for made in self._parts(batch_id, max_unfinished_runs, wait, patience):
             for run in made:
                 self._observers.run_accepted(run, 0.0)
             self._dispatcher.wake_all(made)
             begun += len(made)
         return begun
 
-    def _parts(self, batch_id: str, most: int | None, wait: bool) -> Iterator[list[RunRecord]]:
+    def _parts(self, batch_id: str, most: int | None, wait: bool, patience: float) -> Iterator[list[RunRecord]]:
         while True:
-            fed = self._record.feed_batch(batch_id, max_unfinished_runs=most, wait=wait)
+            fed = self._record.feed_batch(batch_id, max_unfinished_runs=most, wait=wait, patience=patience)
             yield fed.runs
             if not fed.runs or not fed.more:
                 return

@@ -202,11 +202,25 @@ def _undecided(recorded: list[Json]) -> bool:
 
 
 def _said(document: Json | None) -> Json | None:
-    """A document without its link to what was made of it later."""
-    if document is None or "child_id" not in document.get("metadata", {}):
+    """A document without its link to what was made of it later, and without what its tools were not given."""
+    if document is None:
+        return None
+    if document.get("tool_messages"):
+        document = document | {"tool_messages": _given(document["tool_messages"])}
+    if "child_id" not in document.get("metadata", {}):
         return document
     metadata = {name: value for name, value in document["metadata"].items() if name != "child_id"}
     return document | {"metadata": metadata}
+
+
+def _given(value: Any) -> Any:
+    """The JSON of tools without fields that are null: earlier versions wrote them for what was not given, too."""
+    if isinstance(value, list):
+        return [_given(item) for item in value]
+    if isinstance(value, dict):
+        is_tool = "$tool" in value
+        return {name: _given(item) for name, item in value.items() if item is not None or not is_tool}
+    return value
 
 
 def _named(value: Any, names: dict[str, str]) -> Any:

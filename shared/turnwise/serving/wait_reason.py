@@ -18,10 +18,10 @@ paused      a pause of its queue, task or tenant has to end (`scope`, `name`, `r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from turnwise.base.json_value import Json, JsonValue
+from turnwise.base.times import when
 from turnwise.base.waits import (
     BudgetWait,
     OutageWait,
@@ -309,4 +309,4 @@ def _short(text: str) -> str:
 
 
 def _time(at: float | None) -> str:
-    return "some time" if at is None else f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return "some time" if at is None else f"{when(at):%Y-%m-%d %H:%M:%S} UTC"

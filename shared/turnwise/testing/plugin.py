@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -63,6 +64,8 @@ def simulate(request: pytest.FixtureRequest) -> Simulate:
         seeds = [seed] if seed is not None else range(first_seed, first_seed + count)
         made = target if isinstance(target, Scenario) else Scenario(app=target, conversations=conversations, **more)
         with Simulator(made) as simulator:
-            return simulator.run_many(seeds, repeat=f"pytest '{request.node.nodeid}' --simulate-seed={{seed}}")
+            return simulator.run_many(
+                seeds, repeat=f"{shlex.join(['pytest', request.node.nodeid])} --simulate-seed={{seed}}"
+            )
 
     return run

@@ -100,7 +100,7 @@ def _command(given: argparse.Namespace) -> str:
     for option in ("task", "message"):
         if (value := getattr(given, option)) is not None:
             words += [f"--{option}", value]
-    return shlex.join(words).replace("{", "{{").replace("}", "}}") + " --seed {seed}"
+    return shlex.join(words) + " --seed {seed}"
 
 
 class _Progress:

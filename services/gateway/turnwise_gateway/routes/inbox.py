@@ -12,11 +12,11 @@ from turnwise.api.inbox import HolderView, InboxCountView, Item, ParkedView, Que
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
 from turnwise.base.times import when
-from turnwise.base.tool_json import NOT_ARGUMENTS
+from turnwise.base.tool_json import arguments_of
 from turnwise.errors import ApplicationError, InvalidRequestError, NotFoundError
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
-from turnwise.record.asks.inbox_place import InboxPlace
 from turnwise.record.asks.parked_reason import LastHolder, parked_reason
+from turnwise.record.values.list_place import ListPlace
 from turnwise.record.values.outcomes import Resolution
 from turnwise.record.values.records import AskRecord
 from turnwise.serving.attempts.served_calls import as_result
@@ -35,7 +35,7 @@ router = api_router("humans", "/v1/inbox")
 @router.get("", dependencies=[READS], responses=problems(422, 503))
 def list_inbox(gateway: Here, cursor: Cursor = None, limit: Annotated[int, Query(ge=1, le=200)] = 100) -> Page[Item]:
     """Open questions and parked asks, oldest first."""
-    after = None if cursor is None else InboxPlace.of_cursor(cursor)
+    after = None if cursor is None else ListPlace.of_cursor(cursor)
     found = [
         *gateway.record.open_questions(limit + 1, after=after),
         *gateway.record.parked_asks(limit + 1, after=after),
@@ -48,8 +48,8 @@ def list_inbox(gateway: Here, cursor: Cursor = None, limit: Annotated[int, Query
     )
 
 
-def _place(ask: AskRecord) -> InboxPlace:
-    return InboxPlace(at=ask.created_at if ask.parked_at is None else ask.parked_at, ask_id=ask.id)
+def _place(ask: AskRecord) -> ListPlace:
+    return ListPlace(at=ask.created_at if ask.parked_at is None else ask.parked_at, id=ask.id)
 
 
 @router.get("/count", dependencies=[READS], responses=problems(503))
@@ -127,9 +127,7 @@ def _parked(ask: AskRecord) -> ParkedView:
         responder="llm" if ask.responder == "llm" else "agent",
         reason=why.reason,  # type: ignore[arg-type]  # an open value
         tool=why.tool,
-        arguments={name: value for name, value in why.arguments.items() if name not in NOT_ARGUMENTS}
-        if why.arguments
-        else None,
+        arguments=arguments_of(why.arguments) if why.arguments else None,
         idempotency_key=why.idempotency_key,
         began_at=None if why.began_at is None else when(why.began_at),
         worker=_holder(why.worker),

@@ -9,6 +9,8 @@ from starlette.concurrency import run_in_threadpool
 
 from turnwise.api.pages import Page
 from turnwise.api.webhooks import DeliveryStatus, DeliveryView, NewWebhookView, ReplayView, WebhookView
+from turnwise.record.values.list_place import ListPlace
+from turnwise.record.webhooks.deliveries import place_of
 from turnwise.record.webhooks.events import known_types
 from turnwise.record.webhooks.records import DeliveryRecord
 from turnwise.record.webhooks.secrets import known_secret, new_secret
@@ -111,9 +113,9 @@ def list_deliveries(
 ) -> Page[DeliveryView]:
     """List what was, or is to be, sent to a webhook, newest first."""
     gateway.record.webhooks.webhook(webhook_id)
-    return _page(
-        gateway.record.webhooks.deliveries(webhook_id=webhook_id, state=state, after=cursor, limit=limit + 1), limit
-    )
+    after = None if cursor is None else ListPlace.of_cursor(cursor)
+    found = gateway.record.webhooks.deliveries(webhook_id=webhook_id, state=state, after=after, limit=limit + 1)
+    return _page(found, limit)
 
 
 @router.post(
@@ -130,11 +132,12 @@ def replay_delivery(webhook_id: str, delivery_id: str, gateway: Here) -> Deliver
 @router.get("/v1/runs/{run_id}/deliveries", dependencies=[READS], responses=problems(404, 422, 503))
 def list_run_deliveries(run: ExistingRun, gateway: Here, cursor: After = None, limit: Limit = 50) -> Page[DeliveryView]:
     """List what was, or is to be, sent of a run's events, to all webhooks, newest first."""
-    return _page(gateway.record.webhooks.deliveries(run_id=run.id, after=cursor, limit=limit + 1), limit)
+    after = None if cursor is None else ListPlace.of_cursor(cursor)
+    return _page(gateway.record.webhooks.deliveries(run_id=run.id, after=after, limit=limit + 1), limit)
 
 
 def _page(found: list[DeliveryRecord], limit: int) -> Page[DeliveryView]:
     return Page(
         items=[delivery_view(one) for one in found[:limit]],
-        next_cursor=found[limit - 1].id if len(found) > limit else None,
+        next_cursor=place_of(found[limit - 1]).cursor if len(found) > limit else None,
     )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from enum import Enum, auto
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.base.waits import ResponderWait, wait_of
+from turnwise.errors import DatabaseUnavailableError
 from turnwise.observability.redaction import redacted
 from turnwise.record.asks.best_ask import CLAIMABLE_UNJOINED, Candidate, candidate, lease, lease_best
 from turnwise.record.asks.late_outcomes import count_late, is_on_record
+from turnwise.record.asks.lost_attempts import take_over
 from turnwise.record.asks.tenant_shares import TenantShare, least_served
 from turnwise.record.budgets.providers import note_failure, room_of_ask, wait_for_room
 from turnwise.record.budgets.settlement import count_and_tell, release_reservations
@@ -32,6 +35,10 @@ from turnwise.record.values.known_run import KnownRun
 from turnwise.record.values.outcomes import CallUsage, Deferral
 from turnwise.record.values.records import AgentRecord, AskRecord, Claim, Json, ProviderPlace, RunRecord, Usage
 
+logger = logging.getLogger(__name__)
+
+# The run, the id and the token of an ask that is held.
+AskPlace = tuple[str, str, int]
 # How often a claim looks for another candidate when others were faster.
 _LOOKS = 8
 
@@ -43,6 +50,7 @@ _RELEASE = (
         token=asks.c.token + 1,
         lost=asks.c.lost + sa.bindparam("doubts", type_=sa.Integer),
         worker_id=None,
+        due_at=sa.func.coalesce(sa.bindparam("new_due_at", type_=Seconds), asks.c.due_at),
         topups=0,
         topup_after=None,
     )
@@ -72,6 +80,17 @@ _GO_ON = (
     .where(runs.c.id == sa.bindparam("of_run"))
     .values(waiting_for=sa.bindparam("new_waiting_for", type_=Document))
 )
+
+
+class Released(NamedTuple):
+    """Asks that a worker held: how many it did not know of, and of how many it could not write the outcome.
+
+    It still holds the `stuck` ones, because the record of each led to an error.
+    """
+
+    unknown: int
+    unwritten: int
+    stuck: frozenset[AskPlace]
 
 
 class _Look(Enum):
@@ -107,10 +126,12 @@ class Claims(RecordPart):
         *,
         work: Json | None = None,
         in_doubt: bool = False,
+        pause: float = 0.0,
     ) -> bool:
         """Release an ask unanswered, as if never claimed, but for what it used.
 
-        `work` are the times of the attempt. `in_doubt`: a handler was cancelled that may not be called twice.
+        `work` are the times of the attempt. `in_doubt`: a handler was cancelled that may not be called twice. `pause`:
+        seconds in which no one may claim it.
 
         False if the claim was no longer held; then nothing is written, and `reply` keeps the books. The same claim may
         be released again after a lost connection: True then, too.
@@ -120,26 +141,51 @@ class Claims(RecordPart):
             if ask is None or ask.status != AskStatus.LEASED or ask.token != claim.token:
                 return is_on_record(transaction, claim)
             count_and_tell(transaction, ask, claim.token, usage, calls)
-            _release(transaction, ask, reason, work, in_doubt=in_doubt)
+            _release(transaction, ask, reason, work, in_doubt=in_doubt, pause=pause)
         return True
 
-    def release_unknown(self, worker_id: str, known: Collection[tuple[str, str, int]]) -> int:
-        """Release the asks that `worker_id` holds, but for the `known` ones (run, id and token), and return how many.
+    def release_unknown(
+        self,
+        worker_id: str,
+        known: Collection[AskPlace],
+        begun: Collection[AskPlace] = (),
+        among: Collection[AskPlace] | None = None,
+    ) -> Released:
+        """Release the asks that `worker_id` holds, but for the `known` ones, and return how many.
 
-        For a worker that may have claimed without being told; it must claim nothing meanwhile.
+        For a worker that may have claimed without being told; it must claim nothing meanwhile, unless it names the
+        asks that it asks for (`among`). It knew of those in `begun`, and could not write their outcome: they are taken
+        over as if it had been lost. An error of one ask leaves the others alone.
         """
-        given = 0
+        counts, stuck = {True: 0, False: 0}, set[AskPlace]()
         with self._database.read() as connection:
             held = connection.execute(_HELD, {"by_worker": worker_id}).all()
         for run_id, ask_id, token in held:
-            if (run_id, ask_id, token) not in known:
-                with self._locked(run_id) as transaction:
-                    ask = transaction.ask(ask_id)
-                    holder = (ask.status, ask.worker_id, ask.token) if ask is not None else None
-                    if ask is not None and holder == (AskStatus.LEASED, worker_id, token):
-                        _release(transaction, ask, "claimed_unawares")
-                        given += 1
-        return given
+            place = (run_id, ask_id, token)
+            if place in known or (among is not None and place not in among):
+                continue
+            has_begun = place in begun
+            try:
+                counts[has_begun] += self._release_unknown(worker_id, place, has_begun=has_begun)
+            except DatabaseUnavailableError:
+                raise
+            except Exception:
+                logger.exception("Ask %s stays with its worker", ask_id, extra={"action": "ask_stuck", "run": run_id})
+                stuck.add(place)
+        return Released(unknown=counts[False], unwritten=counts[True], stuck=frozenset(stuck))
+
+    def _release_unknown(self, worker_id: str, place: AskPlace, *, has_begun: bool) -> bool:
+        run_id, ask_id, token = place
+        with self._locked(run_id) as transaction:
+            ask = transaction.ask(ask_id)
+            holder = (ask.status, ask.worker_id, ask.token) if ask is not None else None
+            if ask is None or holder != (AskStatus.LEASED, worker_id, token):
+                return False
+            if has_begun:
+                take_over(transaction, ask, unwritten=True)
+            else:
+                _release(transaction, ask, "claimed_unawares")
+        return True
 
     def defer(self, claim: Claim, deferral: Deferral) -> bool:
         """Defer a claimed ask, holding no one; False if the claim was no longer held.
@@ -285,10 +331,17 @@ def _given(queue: str, worker_id: str, version: str | None) -> Json:
 
 
 def _release(
-    transaction: RunTransaction, ask: AskRecord, reason: str, work: Json | None = None, *, in_doubt: bool = False
+    transaction: RunTransaction,
+    ask: AskRecord,
+    reason: str,
+    work: Json | None = None,
+    *,
+    in_doubt: bool = False,
+    pause: float = 0.0,
 ) -> None:
     release_reservations(transaction, ask, ask.token)
-    given = {"of_run": ask.run_id, "of_ask": ask.id, "doubts": int(in_doubt)}
+    due_at = transaction.now + pause if pause else None
+    given = {"of_run": ask.run_id, "of_ask": ask.id, "doubts": int(in_doubt), "new_due_at": due_at}
     change_one(transaction.connection, _RELEASE, given, AskStatus.RUNNABLE)
     told = AskReleased(reason=reason, attempt=attempt_at(ask, ask.worker_id, work))
     transaction.event(told, ask.place)

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from turnwise.base.waits import ParkedWait, ResponderWait
 from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.observability.redaction import redacted
-from turnwise.record.asks.inbox_place import InboxPlace, in_order
 from turnwise.record.asks.late_outcomes import count_late
 from turnwise.record.asks.parked_reason import LastHolder, LostAttempt, ParkedReason, parked_reason
 from turnwise.record.asks.replies import accept, why_stale
@@ -23,6 +22,7 @@ from turnwise.record.states import AskStatus, RunStatus, passed
 from turnwise.record.transaction.part import RecordPart, TenantPart
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.kept_errors import CodedError, KeptError, RunError
+from turnwise.record.values.list_place import ListPlace, oldest_first
 from turnwise.record.values.outcomes import Parking, Receipt, Reply, Resolution
 from turnwise.record.values.records import AskRecord, Claim, Json
 
@@ -36,6 +36,8 @@ _PARK = (
     .where(_THIS)
     .values(
         token=asks.c.token + 1,
+        # Should its run end before a person has decided, a retry of it knows no more.
+        lost=asks.c.lost + 1,
         worker_id=None,
         due_at=None,
         parked=sa.bindparam("why", type_=Document),
@@ -98,10 +100,10 @@ class AskParking(RecordPart):
 class ParkedAsks(TenantPart):
     """Lists the tenant's parked asks, and takes what people say of them."""
 
-    def parked_asks(self, limit: int = 100, *, after: InboxPlace | None = None) -> list[AskRecord]:
+    def parked_asks(self, limit: int = 100, *, after: ListPlace | None = None) -> list[AskRecord]:
         """Parked asks, the one that waits longest first; those behind `after`."""
         own = self._own(sa.select(*ASK).where(PARKED), asks.c.run_id)
-        statement = in_order(own, asks.c.parked_at, after).limit(limit)
+        statement = oldest_first(own, asks.c.parked_at, asks.c.id, after).limit(limit)
         with self._database.read() as connection:
             return [ask_of(row) for row in connection.execute(statement)]
 

@@ -20,7 +20,7 @@ from sqlalchemy.engine import Connection
 from turnwise.errors import NotFoundError
 from turnwise.record.asks.pause_conditions import ASK_IS_ONE_OF_THE_PAUSED, RUN_IS_PAUSED, pauses
 from turnwise.record.database import driver
-from turnwise.record.database.columns import ONE, now, word
+from turnwise.record.database.columns import ONE, now, parts_of, word
 from turnwise.record.database.rows import ASK, RUN, ask_of, names, run_of
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in, update_runs
@@ -80,7 +80,7 @@ _held = (
     runs.c.status == word(RunStatus.QUEUED),
     status_in(runs.c.status, UNFINISHED),  # as the partial index has it
     runs.c.move_due_at.is_(None),
-    runs.c.waiting_for["kind"].as_string() == "paused",
+    parts_of(runs.c.waiting_for)["kind"].as_string() == "paused",
     sa.not_(RUN_IS_PAUSED),
 )
 _UNFINISHED_RUN = sa.select(runs.c.id).where(runs.c.task == _name, _held[1]).limit(ONE)

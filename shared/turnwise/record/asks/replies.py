@@ -58,7 +58,9 @@ class Replies(RecordPart):
         if reason is not None:
             return self._discard(transaction, claim, reply, reason)
         accept(transaction, claim.ask, reply, claim.token, claim.worker_id)
-        if reply.kind == "error":  # its handler has said so itself: if the run is retried, nothing is in doubt
+        if reply.kind == "error" and reply.in_doubt:
+            transaction.doubt_ask(claim.ask.id)
+        elif reply.kind == "error":  # its handler has said so itself: if the run is retried, nothing is in doubt
             transaction.forget_begun(claim.ask.id)
         if then is not None:
             then(transaction)

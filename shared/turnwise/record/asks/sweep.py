@@ -14,20 +14,16 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 from turnwise.errors import DatabaseUnavailableError
-from turnwise.record.asks.parking import park_ask
+from turnwise.record.asks.lost_attempts import take_over
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
 from turnwise.record.budgets.reservations import OrphanedReservations
-from turnwise.record.budgets.settlement import settle_lost
-from turnwise.record.database.columns import now, word
+from turnwise.record.database.columns import now, parts_of, word
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs, sweep_leases, workers
-from turnwise.record.database.status_statements import change_asks, change_one, status_in
-from turnwise.record.events.ask_events import AskExpired, attempt_at
+from turnwise.record.database.status_statements import status_in
 from turnwise.record.states import UNFINISHED, AskStatus
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.transaction.session_queue import LEFT_WAITING
-from turnwise.record.values.kept_errors import CodedError
-from turnwise.record.values.outcomes import Parking
 from turnwise.record.values.records import AskRecord
 
 logger = logging.getLogger(__name__)
@@ -36,6 +32,8 @@ logger = logging.getLogger(__name__)
 PATIENCE = 2.0
 # After this many, a run that was to end is ended by processes of another version than its own, if it is pinned.
 FOREIGN_PATIENCE = 10.0
+# No move is deferred for as long, so one that seems to be was due before the database's clock was set back.
+_FAR_AHEAD = 10.0
 _BATCH = 100
 # Seconds that the database's clock gains on a process's within one pass and the next only if it was set.
 _CLOCK_WAS_SET = 1.0
@@ -59,20 +57,20 @@ _LOST = (
     )
     .limit(_BATCH)
 )
-_RETAKE = (
-    change_asks(AskStatus.RUNNABLE, AskStatus.LEASED)
-    .where(asks.c.run_id == sa.bindparam("of_run"), asks.c.id == sa.bindparam("of_ask"))
-    .values(token=asks.c.token + 1, lost=asks.c.lost + 1, worker_id=None, topups=0, topup_after=None)
-)
 _IS_LOST = sa.select(sa.literal(1)).where(
     ~sa.exists().where(workers.c.id == sa.bindparam("worker_id"), workers.c.state == word("alive"))
 )
-_HOLDER = sa.select(workers.c.host, workers.c.pid).where(workers.c.id == sa.bindparam("worker_id"))
 _UNFINISHED = status_in(runs.c.status, UNFINISHED)
 _most = sa.bindparam("most", type_=sa.Integer)
 _DUE_MOVES = (
     sa.select(runs.c.id)
-    .where(runs.c.move_due_at <= now() - sa.bindparam("patience", type_=sa.Double))
+    .where(
+        runs.c.move_due_at.is_not(None),
+        sa.or_(
+            runs.c.move_due_at <= now() - sa.bindparam("patience", type_=sa.Double),
+            runs.c.move_due_at > now() + _FAR_AHEAD,
+        ),
+    )
     .order_by(runs.c.move_due_at)
     .limit(_most)
 )
@@ -89,6 +87,7 @@ _UNENDED = (
     )
     .limit(_most)
 )
+_wait = parts_of(runs.c.waiting_for)
 # Runs that an older Turnwise holds for one that reads the version of their state. Each older process that comes first
 # makes them due later, so they may never be due when a newer one sweeps.
 _HELD = (
@@ -96,7 +95,7 @@ _HELD = (
     .where(
         runs.c.move_due_at.is_not(None),
         # A cause of another kind, which may be a later version's, may have any other `state`.
-        sa.case((runs.c.waiting_for["kind"].as_string() == "upgrade", runs.c.waiting_for["state"].as_integer()))
+        sa.case((_wait["kind"].as_string() == "upgrade", _wait["state"].as_integer()))
         <= sa.bindparam("state", type_=sa.Integer),
     )
     .order_by(runs.c.move_due_at)
@@ -104,27 +103,29 @@ _HELD = (
 )
 _of_version = runs.c.version == sa.bindparam("version")
 _DUE = tuple((all_, all_.where(_of_version)) for all_ in (_OVERDUE, _DUE_MOVES, LEFT_WAITING, _HELD))
+_waits = ((0, 5.0), (1, 10.0), (2, 20.0), (3, 40.0))
+_LONGEST_WAIT = 60.0
+# A time of the past that lies ahead was written before the database's clock was set back.
 _FORGOTTEN = (
     sa.select(asks.c.run_id, asks.c.id)
     .where(
         asks.c.queue == sa.bindparam("of_queue"),
         asks.c.status == word(AskStatus.RUNNABLE),
-        asks.c.created_at <= now() - PATIENCE,
+        sa.or_(asks.c.created_at <= now() - PATIENCE, asks.c.created_at > now()),
         sa.or_(asks.c.due_at.is_(None), asks.c.due_at <= now()),
         asks.c.bucket.is_(None),  # what waits for a provider is seen to by `next_in_line`
         sa.not_(ASK_IS_PAUSED),
-        sa.or_(asks.c.topup_after.is_(None), asks.c.topup_after <= now()),
+        sa.or_(asks.c.topup_after.is_(None), asks.c.topup_after <= now(), asks.c.topup_after > now() + _LONGEST_WAIT),
     )
     .order_by(asks.c.priority.desc(), asks.c.created_at)
     .limit(sa.bindparam("most", type_=sa.Integer))
     .offset(sa.bindparam("waiting", type_=sa.Integer))
     .with_for_update(skip_locked=True)  # of the ask alone, waiting for no one: no lock order to keep
 )
-_waits = ((0, 5.0), (1, 10.0), (2, 20.0), (3, 40.0))
 
 
 def _top_up(forgotten: sa.Select[tuple[str, str]]) -> ReturningUpdate[Any]:
-    wait = sa.case(*((asks.c.topups == times, wait) for times, wait in _waits), else_=60.0)
+    wait = sa.case(*((asks.c.topups == times, wait) for times, wait in _waits), else_=_LONGEST_WAIT)
     return (
         sa.update(asks)
         .where(sa.tuple_(asks.c.run_id, asks.c.id).in_(forgotten))
@@ -139,9 +140,13 @@ _TOP_UP_PINNED = _top_up(_FORGOTTEN.where(sa.exists().where(runs.c.id == asks.c.
 
 @cache
 def _lease(is_postgres: bool) -> ReturningInsert[Any]:
-    """Take a queue's lease, or renew one's own; gives no row while it is another's."""
+    """Take a queue's lease, or renew one's own; gives no row while it is another's.
+
+    One that ends later than one that is taken now was taken before the database's clock was set back. Its holder may
+    be gone, and if it lives, two at a time cost a second look.
+    """
     holder = sa.bindparam("by_holder", type_=sa.Text)
-    until = now() + sa.bindparam("for_seconds", type_=sa.Double)
+    until: sa.ColumnElement[float] = now() + sa.bindparam("for_seconds", type_=sa.Double)
     insert = postgresql.insert if is_postgres else sqlite.insert
     statement: Any = insert(sweep_leases).values(
         queue=sa.bindparam("of_queue", type_=sa.Text), holder=holder, lease_until=until
@@ -149,7 +154,9 @@ def _lease(is_postgres: bool) -> ReturningInsert[Any]:
     return statement.on_conflict_do_update(  # type: ignore[no-any-return]
         index_elements=[sweep_leases.c.queue],
         set_={"holder": statement.excluded.holder, "lease_until": statement.excluded.lease_until},
-        where=sa.or_(sweep_leases.c.holder == holder, sweep_leases.c.lease_until <= now()),
+        where=sa.or_(
+            sweep_leases.c.holder == holder, sweep_leases.c.lease_until <= now(), sweep_leases.c.lease_until > until
+        ),
     ).returning(sweep_leases.c.holder)
 
 
@@ -272,11 +279,10 @@ class Sweep(OrphanedReservations):
         for run_id, ask_id in lost:
             with self._lock_run(run_id, skip_locked=True) as transaction:
                 ask = transaction.ask(ask_id) if transaction is not None else None
-                if transaction is not None and ask is not None and self._is_lost(transaction, ask):
-                    if ask.attempts >= ask.max_attempts:
-                        _park(transaction, ask)
-                    else:
-                        taken.append(_retake(transaction, ask))
+                if transaction is None or ask is None or not self._is_lost(transaction, ask):
+                    continue
+                if take_over(transaction, ask):
+                    taken.append(ask)
         return taken
 
     def _is_lost(self, transaction: RunTransaction, ask: AskRecord) -> bool:
@@ -293,29 +299,3 @@ def _tell_lost(lost: Sequence[Any]) -> None:
             kind,
             extra={"action": "worker_lost", "worker": worker, "kind": kind, "host": host, "pid": pid},
         )
-
-
-def _retake(transaction: RunTransaction, ask: AskRecord) -> AskRecord:
-    given = {"of_run": ask.run_id, "of_ask": ask.id}
-    change_one(transaction.connection, _RETAKE, given, AskStatus.RUNNABLE)
-    settle_lost(transaction, ask.id, ask.token, ask)
-    _expired(transaction, ask, parked=False)
-    return ask
-
-
-def _park(transaction: RunTransaction, ask: AskRecord) -> None:
-    message = (
-        f"{ask.attempts} workers in a row died or lost their lease while they answered as {ask.agent} "
-        f"({ask.responder}) in {ask.path}; look at their logs before it is tried again"
-    )
-    settle_lost(transaction, ask.id, ask.token, ask)
-    error = CodedError(type="AttemptsExhausted", code="attempts_exhausted", message=message, place=ask.path)
-    _expired(transaction, ask, parked=True)
-    park_ask(transaction, ask, Parking(reason="attempts_exhausted", error=error), lost_now=True)
-
-
-def _expired(transaction: RunTransaction, ask: AskRecord, *, parked: bool) -> None:
-    holder = transaction.connection.execute(_HOLDER, {"worker_id": ask.worker_id}).first()
-    host, pid = (None, None) if holder is None else (holder[0], holder[1])
-    told = AskExpired(attempt=attempt_at(ask, ask.worker_id), host=host, pid=pid, parked=parked)
-    transaction.event(told, ask.place)

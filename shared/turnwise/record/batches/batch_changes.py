@@ -13,7 +13,14 @@ from sqlalchemy.engine import Connection
 
 from turnwise.errors import ConflictError, InvalidRequestError
 from turnwise.record.batches.batch_record import BatchRecord, NewBatch, NewItem
-from turnwise.record.batches.batch_statements import lock_batch, read_batch, unknown_batch
+from turnwise.record.batches.batch_statements import (
+    BATCHES,
+    batch_of,
+    lock_batch,
+    read_batch,
+    reopen_batch,
+    unknown_batch,
+)
 from turnwise.record.budgets.budgets import BATCH
 from turnwise.record.database.batch_tables import batch_items, batches
 from turnwise.record.database.budget_tables import budgets
@@ -26,6 +33,7 @@ from turnwise.record.transaction.part import TenantPart
 from turnwise.record.values.records import Json
 
 _ITEMS = sa.insert(batch_items)
+_NOT_STOPPED = {"stopped_at": None, "stopped_by": None}
 _OPENED = ("id", "task", "concurrency", "name", "key")
 # Only items that have their input: those of runs that were submitted together have none.
 _RESTART = (
@@ -51,11 +59,15 @@ class BatchChanges(TenantPart):
         budgeted = bool(new.max_cost or new.max_tokens)
         row = {name: getattr(new, name) for name in _OPENED} | {"tenant": self._tenant, "budgeted": budgeted}
         statement = self._database.insert(batches).values(**row, created_at=now())
-        # Without a conflict target: a batch without a key conflicts with none.
-        statement = statement.on_conflict_do_nothing()
+        # A batch without a key conflicts with none.
+        statement = statement.on_conflict_do_nothing(
+            index_elements=[batches.c.tenant, batches.c.key], index_where=batches.c.key.is_not(None)
+        )
         with self._database.begin() as connection:
-            if connection.execute(statement.returning(batches.c.id)).first() is None:
-                return self._batch_of_key(connection, new), False
+            while connection.execute(statement.returning(batches.c.id)).first() is None:
+                if (known := self._batch_of_key(connection, new)) is not None:
+                    return known, False
+                # It was old, and has been deleted since: the key is free.
             if budgeted:
                 budget = {"limit_cost": new.max_cost, "limit_tokens": new.max_tokens}
                 connection.execute(sa.insert(budgets).values(scope=BATCH, scope_id=new.id, **budget))
@@ -135,7 +147,7 @@ class BatchChanges(TenantPart):
                     f"the batch {batch_id} was opened without a budget, and what it has used was not held against one; "
                     "give the limits when a batch is opened"
                 )
-            self._resume(connection, batch_id)
+            reopen_batch(connection, batch_id, **_NOT_STOPPED)
             return read_batch(connection, self._reach, batch_id)
 
     def restart_items(self, batch_id: str, replaced: Mapping[int, str]) -> list[int]:
@@ -152,7 +164,7 @@ class BatchChanges(TenantPart):
                 # A run is of one item, so these are pairs.
                 seen = (batch_items.c.no.in_(replaced.keys()), batch_items.c.run.in_(replaced.values()))
                 restarted = sorted(connection.execute(_RESTART.where(*seen), {"of_batch": batch_id}).scalars())
-            self._resume(connection, batch_id)
+            reopen_batch(connection, batch_id, **_NOT_STOPPED)
             return restarted
 
     @contextmanager
@@ -169,17 +181,16 @@ class BatchChanges(TenantPart):
             self._audited(connection, batch_id)
             yield connection, batch
 
-    def _resume(self, connection: Connection, batch_id: str) -> None:
-        self._change(connection, batch_id, stopped_at=None, stopped_by=None, finished_at=None)
-
     def _change(self, connection: Connection, batch_id: str, **values: Any) -> None:
         connection.execute(sa.update(batches).where(batches.c.id == batch_id).values(values))
 
-    def _batch_of_key(self, connection: Connection, new: NewBatch) -> BatchRecord:
+    def _batch_of_key(self, connection: Connection, new: NewBatch) -> BatchRecord | None:
+        """The batch that has the key of `new`, None if none has it; raises `ConflictError` for one of another task."""
         of_key = (batches.c.tenant == self._tenant, batches.c.key == new.key)
-        found = read_batch(
-            connection, self._reach, connection.execute(sa.select(batches.c.id).where(*of_key)).scalar_one()
-        )
+        row = connection.execute(BATCHES.where(*of_key)).first()
+        if row is None:
+            return None
+        found = batch_of(row)
         if found.task != new.task:
             raise ConflictError(
                 f"the key {new.key!r} is that of the batch {found.id}, which is of the task {found.task!r}, not "

@@ -20,7 +20,7 @@ from turnwise.record.database.columns import now
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.states import UNFINISHED
-from turnwise.record.tenants.admission import lock_admission, room_for_runs
+from turnwise.record.tenants.admission import PATIENCE, room_for_runs, try_lock_admission
 from turnwise.record.transaction.journal import accepted
 from turnwise.record.transaction.new_runs import write_accepted, write_runs
 from turnwise.record.transaction.part import RecordPart
@@ -73,11 +73,14 @@ class Fed:
 class BatchFeeding(RecordPart):
     """Makes runs of the items of batches within reach, and ends batches that are done."""
 
-    def feed_batch(self, batch_id: str, *, max_unfinished_runs: int | None = None, wait: bool = True) -> Fed:
+    def feed_batch(
+        self, batch_id: str, *, max_unfinished_runs: int | None = None, wait: bool = True, patience: float = PATIENCE
+    ) -> Fed:
         """Make runs of the items that come next, as far as the batch's concurrency and its tenant's limit allow.
 
         Without anything left to do, the batch is finished. Harmless where there is nothing to do, or no such batch.
-        `wait` for another that feeds it, or leave it to that one.
+        `wait` for another that feeds it, or leave it to that one. While a submission of the tenant takes longer than
+        `patience` seconds, the items are left to a later sweep.
         """
         with self._database.begin() as connection:
             batch = lock_batch(connection, self._reach, batch_id, skip_locked=not wait)
@@ -86,7 +89,7 @@ class BatchFeeding(RecordPart):
             active = connection.execute(ACTIVE_RUNS, {"of_batch": batch_id}).scalar_one()
             fed = Fed(runs=[])
             if batch.begins_runs and not self._stopped(connection, batch):
-                fed = self._begin(connection, batch, batch.concurrency - active, max_unfinished_runs)
+                fed = self._begin(connection, batch, batch.concurrency - active, max_unfinished_runs, patience)
             if not active and not fed.runs and not fed.more:
                 self._finish(connection, batch)
         for run in fed.runs:
@@ -103,11 +106,12 @@ class BatchFeeding(RecordPart):
             stop_batch(connection, batch.id, by)
         return by is not None
 
-    def _begin(self, connection: Connection, batch: BatchRecord, room: int, most: int | None) -> Fed:
+    def _begin(self, connection: Connection, batch: BatchRecord, room: int, most: int | None, patience: float) -> Fed:
         """Make runs of the next items; `more` also where items wait and there is no room."""
         room = min(room, _AT_ONCE)
         if room > 0 and most:
-            lock_admission(self._database, connection, batch.tenant)
+            if not try_lock_admission(self._database, connection, batch.tenant, patience):
+                return Fed(runs=[], more=True)
             room = min(room, room_for_runs(connection, batch.tenant, most))
         found = NOT_BEGUN.order_by(batch_items.c.no).limit(max(room, 1))
         rows = connection.execute(found, {"of_batch": batch.id}).all()

@@ -15,10 +15,17 @@ from turnwise.record.transaction.part import RecordPart
 _TOGETHER = 10
 _HAS_RUNS = sa.exists().where(runs.c.batch_id == batches.c.id)
 _OLD = (
-    sa.select(batches.c.id)
+    sa.select(batches.c.id, budgets.c.scope_id)
+    .select_from(batches.outerjoin(budgets, sa.and_(budgets.c.scope == BATCH, budgets.c.scope_id == batches.c.id)))
     .where(batches.c.finished_at <= now() - sa.bindparam("older_than", type_=sa.Double), sa.not_(_HAS_RUNS))
     .order_by(batches.c.finished_at)
     .limit(_TOGETHER)
+    .with_for_update(skip_locked=True, of=batches)
+)
+# Budgets are locked ahead of their batches. Whoever holds one may wait for its batch, so here no one waits for it.
+_FREE = (
+    sa.select(budgets.c.scope_id)
+    .where(budgets.c.scope == BATCH, budgets.c.scope_id.in_(sa.bindparam("of_batches", expanding=True)))
     .with_for_update(skip_locked=True)
 )
 
@@ -27,9 +34,14 @@ class BatchPurges(RecordPart):
     """Deletes batches that are kept no longer."""
 
     def purge_batches(self, older_than: float) -> int:
-        """Delete some batches that ended `older_than` seconds ago and no longer have runs, and return how many."""
+        """Delete some batches that ended `older_than` seconds ago and no longer have runs, and return how many.
+
+        One that is locked, or whose budget is, is left for later.
+        """
         with self._database.begin() as connection:
-            old = list(connection.execute(_OLD, {"older_than": older_than}).scalars())
+            found = connection.execute(_OLD, {"older_than": older_than}).all()
+            free = set(connection.execute(_FREE, {"of_batches": [row[0] for row in found]}).scalars())
+            old = [id for id, budget in found if budget is None or budget in free]
             if old:
                 connection.execute(sa.delete(budgets).where(budgets.c.scope == BATCH, budgets.c.scope_id.in_(old)))
                 for table in (batch_items, batch_sums, replaced_batch_runs):

@@ -26,6 +26,8 @@ BATCHES = sa.select(*_COLUMNS, budgets.c.limit_cost, budgets.c.limit_tokens).sel
 )
 _BY_ID = BATCHES.where(batches.c.id == sa.bindparam("of_batch"))
 _LOCK = sa.select(batches.c.id).where(batches.c.id == sa.bindparam("of_batch"))
+# One that was cancelled has ended for good.
+_REOPEN = sa.update(batches).where(batches.c.id == sa.bindparam("of_batch"), batches.c.cancelled_at.is_(None))
 # The same in any order of work: a batch's runs that have not ended.
 ACTIVE_RUNS = (
     sa.select(sa.func.count())
@@ -57,6 +59,14 @@ def read_batch(connection: Connection, reach: Reach, batch_id: str) -> BatchReco
     if row is None:
         raise unknown_batch(batch_id)
     return batch_of(row)
+
+
+def reopen_batch(connection: Connection, batch_id: str, **values: None) -> None:
+    """Let a batch that is over run again until its runs have ended; `values` are what else is reset.
+
+    Its row is locked after that of a run and before its tenant's admission.
+    """
+    connection.execute(_REOPEN.values(finished_at=None, **values), {"of_batch": batch_id})
 
 
 def unknown_batch(batch_id: str) -> NotFoundError:

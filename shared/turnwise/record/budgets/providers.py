@@ -13,7 +13,7 @@ from turnwise.models.limits.window import Room
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
 from turnwise.record.budgets.provider_windows import Bucket, lock, lock_or_make, look
 from turnwise.record.database import driver
-from turnwise.record.database.columns import now, word
+from turnwise.record.database.columns import now, parts_of, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs
@@ -57,7 +57,7 @@ _ASLEEP = (
         asks.c.bucket == sa.bindparam("of_bucket"),
         asks.c.status == word(AskStatus.RUNNABLE),
         asks.c.due_at > now(),
-        runs.c.waiting_for["kind"].as_string() == "outage",
+        parts_of(runs.c.waiting_for)["kind"].as_string() == "outage",
     )
     .order_by(asks.c.created_at)
     .limit(_WOKEN)

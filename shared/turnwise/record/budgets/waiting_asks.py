@@ -10,7 +10,7 @@ from turnwise.base.waits import BudgetWait
 from turnwise.record.budgets.budgets import SESSION, TENANT_DAY, TENANT_MONTH
 from turnwise.record.database import driver
 from turnwise.record.database.access_schema import tenants
-from turnwise.record.database.columns import now, word
+from turnwise.record.database.columns import now, parts_of, word
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.states import AskStatus, RunStatus
 from turnwise.record.transaction.run_transaction import RunTransaction
@@ -39,7 +39,7 @@ _WAITING = (
     )
     .limit(sa.bindparam("most", type_=sa.Integer))
 )
-_scope = runs.c.waiting_for["scope"].as_string()
+_scope = parts_of(runs.c.waiting_for)["scope"].as_string()
 _known_at = tenants.c.updated_at + sa.bindparam("known_after", type_=sa.Double)
 # Runs whose last look at the budget was by limits that may have been out of date, now that all know the new ones.
 WAITING_FOR_OLD_LIMITS = _WAITING.join(tenants, tenants.c.id == runs.c.tenant).where(

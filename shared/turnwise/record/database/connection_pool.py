@@ -20,7 +20,7 @@ import psycopg
 from sqlalchemy import Engine, exc
 from sqlalchemy.engine import Connection
 
-from turnwise.record.database.faults import DATABASE_ERRORS
+from turnwise.record.database.faults import DATABASE_ERRORS, takes_no_writes
 
 # Told of a wait for a connection: its seconds, and whether it ended with one.
 OnWait = Callable[[float, bool], None]
@@ -68,8 +68,11 @@ class ConnectionPool:
         try:
             yield lease.connection
             lease.driver.commit()
-        except BaseException:
-            self.undo(lease)
+        except BaseException as error:
+            if takes_no_writes(error):
+                self.drop(lease, error)
+            else:
+                self.undo(lease)
             raise
         self.give_back(lease)
 
@@ -110,9 +113,9 @@ class ConnectionPool:
             end = self.drop if _is_lost(lease) else self.give_back
             end(lease)
 
-    def drop(self, lease: Lease) -> None:
-        """Take back a connection that is not to be used again."""
-        if _is_lost(lease):  # and those that rest are likely to be
+    def drop(self, lease: Lease, error: BaseException | None = None) -> None:
+        """Take back a connection that is not to be used again, after an `error` if there was one."""
+        if _is_lost(lease) or (error is not None and takes_no_writes(error)):  # and so are likely those that rest
             self.close()
         _close(lease)
         self._ended(None)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from decimal import Decimal
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL, Connection, make_url
 
 from turnwise.base.postgres import LIMIT_SILENCE, LIVELY
-from turnwise.errors import ConfigurationError, SchemaVersionError
+from turnwise.errors import ConfigurationError, DatabaseUnavailableError, SchemaVersionError
 from turnwise.observability.redaction import redact
 from turnwise.record.database.columns import dump_json, now
 from turnwise.record.database.connection_pool import ConnectionPool
@@ -78,9 +79,32 @@ class Database:
         plain = self.url.set(drivername=self.url.drivername.partition("+")[0])
         return plain.render_as_string(hide_password=True)
 
+    @property
+    def missing_file(self) -> Path | None:
+        """The file of SQLite if it is not there; a connection would make an empty one.
+
+        None, too, where no one can say, as in a directory that may not be searched: the connection tells why then.
+        """
+        if self.is_postgres or "uri" in self.url.query:
+            return None
+        file = Path(self.url.database or "")
+        try:
+            return None if file.exists() else file
+        except OSError:
+            return None
+
     def begin(self) -> AbstractContextManager[Connection]:
         """A writing transaction, committed at the end and rolled back by an exception."""
         return _Translated(self._transaction(), self._meant)
+
+    @contextmanager
+    def savepoint(self, connection: Connection) -> Iterator[None]:
+        """A part of a writing transaction that an exception undoes by itself; its errors are raised as what they mean.
+
+        So whoever continues after one knows it by its meaning, as after a transaction.
+        """
+        with self._faults(), connection.begin_nested():
+            yield
 
     def statement(self) -> AbstractContextManager[Connection]:
         """For writes that PostgreSQL executes as one statement (see `burst.py`), which then commits by itself."""
@@ -96,7 +120,7 @@ class Database:
             except BaseException as error:
                 # A prepared statement of this connection may be the cause, and would stay with it.
                 if isinstance(error, (*DATABASE_ERRORS, KeyboardInterrupt)):
-                    self.pool.drop(lease)
+                    self.pool.drop(lease, error)
                 else:
                     self.pool.undo(lease)
                 raise
@@ -136,7 +160,15 @@ class Database:
             return create_database(self.url, LIVELY)
 
     def check_schema(self) -> None:
-        """Raise `SchemaVersionError` unless the schema is this program's, or a newer one that allows this program."""
+        """Raise `SchemaVersionError` unless the schema is this program's, or a newer one that allows this program.
+
+        Raises `DatabaseUnavailableError` for a file of SQLite that is not there.
+        """
+        # In a directory that is not there SQLite makes none, and says so.
+        if (file := self.missing_file) is not None and file.parent.is_dir():
+            raise DatabaseUnavailableError(
+                f"there is no file {file}: run `turnwise migrate`, which makes it, or correct TURNWISE_DATABASE_URL"
+            )
         with self.read() as connection:
             found = self._schema_version(connection)
             if found == SCHEMA_VERSION or self._is_newer_and_supported(connection, found):

@@ -8,7 +8,7 @@ from types import TracebackType
 
 from filelock import FileLock, Timeout
 
-from turnwise.errors import AlreadyServedError
+from turnwise.errors import AlreadyServedError, DatabaseUnavailableError
 
 
 class EmbeddedLock:
@@ -23,16 +23,25 @@ class EmbeddedLock:
         self._lock = FileLock(self.path, timeout=0, thread_local=False)
 
     def acquire(self) -> None:
-        """Take the lock at once, or raise `AlreadyServedError` naming the process that holds it."""
+        """Take the lock at once.
+
+        Raises `AlreadyServedError`, which names the process that holds it, and `DatabaseUnavailableError` where the
+        file cannot be written.
+        """
         try:
             self._lock.acquire()
+            self.path.write_text(str(os.getpid()))
         except Timeout as error:
             holder = self.path.read_text().strip() or "unknown"
             raise AlreadyServedError(
                 f"{self.path} is held by process {holder}: another embedded server uses this database; stop it, or "
                 "name another file in TURNWISE_DATABASE_URL"
             ) from error
-        self.path.write_text(str(os.getpid()))
+        except OSError as error:
+            raise DatabaseUnavailableError(
+                f"{self.path} cannot be written ({error.strerror}), which keeps a second server from the database; let "
+                "this user write there, or name another file in TURNWISE_DATABASE_URL"
+            ) from error
 
     def release(self) -> None:
         """Let go of the lock."""

@@ -193,7 +193,7 @@ asks = sa.Table(
     sa.Column("bucket_tokens", sa.Integer),
     # How often its calls have failed, by call and kind of error.
     sa.Column("failures", Document),
-    # How often its holder was lost since no one knows more of it: then its first call may have begun.
+    # How often its holder was lost, or it was parked, since no one knows more of it: its first call may have begun.
     sa.Column("lost", sa.Integer, nullable=False, server_default="0"),
     # Why a person has to decide, and what he has decided.
     sa.Column("parked", Document),

@@ -16,7 +16,7 @@ webhooks = sa.Table(
     sa.Column("tenant", sa.Text, nullable=False),
     sa.Column("run_id", sa.Text),  # of a receiver that one run was submitted with; NULL: of all runs of the tenant
     sa.Column("url", sa.Text, nullable=False),
-    sa.Column("origin", sa.Text, nullable=False),  # of the URL; few requests go to one at a time
+    sa.Column("origin", sa.Text, nullable=False),  # of the URL; few requests go to its host at a time
     sa.Column("events", Document, nullable=False),
     sa.Column("description", sa.Text, nullable=False),
     # Readable, because every signature is made with it.

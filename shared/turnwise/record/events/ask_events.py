@@ -130,17 +130,19 @@ class AskDeferred:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AskExpired:
-    """The lease of an ask's worker ran out; `host` and `pid` are its, if they are known."""
+    """An ask's worker was lost, or (`unwritten`) could not write its answer; `host` and `pid` are its, if known."""
 
     type: ClassVar[str] = "ask.expired"
     attempt: AttemptData
     host: str | None
     pid: int | None
     parked: bool
+    unwritten: bool = False
 
     def as_json(self) -> Json:
         """The data as it is kept."""
-        return self.attempt.as_json() | given(host=self.host, pid=self.pid) | {"parked": self.parked}
+        made = self.attempt.as_json() | given(host=self.host, pid=self.pid) | {"parked": self.parked}
+        return made | given(unwritten=self.unwritten or None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

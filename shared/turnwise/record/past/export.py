@@ -23,6 +23,7 @@ from turnwise.record.database.rows import as_row, names
 from turnwise.record.database.schema import agent_states, asks, documents, events, histories, receipts, replies, runs
 from turnwise.record.past.reconstruction import Pasts
 from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.session_queue import lock_session
 from turnwise.record.transaction.writes import aside
 from turnwise.record.values.records import Json, RunRecord
 
@@ -66,6 +67,14 @@ def checked(found: Any) -> Json:
             f"this run was exported in format {found['format']!r}; this program reads {FORMAT}: install the version "
             "that wrote it, or export it again"
         )
+    lists = (*(table.name for table, _ in _PARTS), "histories")
+    damaged = [name for name in lists if not isinstance(found.get(name), list)]
+    if not isinstance(found["run"], dict):
+        damaged.insert(0, "run")
+    if damaged:
+        raise InvalidRequestError(
+            f"this exported run is damaged, it has no readable {', '.join(damaged)}; export it again"
+        )
     return found
 
 
@@ -91,6 +100,8 @@ def _histories(connection: Connection, run: RunRecord, found: Sequence[Json]) ->
     yield from _of_owner(connection, run.id, "run", range(first + 1, last + 1))
     if run.conversation_id is None:
         return
+    # The end of a later run moves rows to an epoch that is not known yet; it waits for this lock.
+    lock_session(connection, run)
     at = sa.select(sa.func.max(agent_states.c.history_epoch)).where(agent_states.c.owner == run.conversation_id)
     newest_epoch = connection.execute(at).scalar_one_or_none() or 0
     most = max((agent.history_len for state in pasts.all for agent in state.agents.values()), default=0)

@@ -19,7 +19,7 @@ from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord, write_asks, write_past, write_receipts, write_replies
 from turnwise.record.past.retrying import waits_for
 from turnwise.record.runs.inbox import MakeAnswer, answer_in
-from turnwise.record.runs.submission import Submissions
+from turnwise.record.runs.submission import Submissions, insert_run
 from turnwise.record.states import AskStatus, RunStatus, passed
 from turnwise.record.tenants.admission import lock_admission, require_room
 from turnwise.record.transaction.conversations import conversation_id
@@ -31,7 +31,7 @@ from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.fork_origin import ForkOrigin
 from turnwise.record.values.known_run import KnownRun
 from turnwise.record.values.records import AskRecord, Json, NewFork, NewRun, RunRecord
-from turnwise.record.webhooks.writing import send_taken_over
+from turnwise.record.webhooks.writing import send_past, unsend_past
 
 _EVENT = sa.insert(events)
 _SET = update_runs().where(runs.c.id == sa.bindparam("of_run"))
@@ -77,12 +77,10 @@ class Forks(Submissions):
             if most:
                 require_room(connection, origin.tenant, most)
             copy = _Fork(record, past, new, origin)
-            made = self._write(connection, copy)
-            if made is None:  # the same request, sent at the same time, was a moment faster
-                known = self._known(connection, origin.tenant, new.idempotency_key, new.body_hash)
-                assert known is not None, "only a known key keeps a fork from being written"
-                return known, None, False
-            run, ask = made
+            run, created = insert_run(self._database, connection, self._tenant, copy.row())
+            if not created:  # the same request, sent at the same time, was a moment faster
+                return run, None, False
+            run, ask = self._write(connection, copy, run)
             if answer is not None:
                 time = self._database.now(connection)
                 of_fork = KnownRun(run=run, time=time, read_at=self.clock.monotonic())
@@ -92,15 +90,13 @@ class Forks(Submissions):
                 transaction.flush()
                 run = transaction.run
             elif (question := copy.open_question()) is not None:
-                send_taken_over(connection, run, question["seq"], question["type"])
+                send_past(connection, run, question, run.created_at)
             self._audited(connection, run.id)
         self._core.after_commit(run, [accepted(forked_from=run_id)])
         return run, ask, True
 
-    def _write(self, connection: Connection, fork: _Fork) -> tuple[RunRecord, AskRecord | None] | None:
-        run = self._insert(connection, fork.row())
-        if run is None:
-            return None
+    def _write(self, connection: Connection, fork: _Fork, run: RunRecord) -> tuple[RunRecord, AskRecord | None]:
+        """Write what the fork has beside its row; the fork as it is then, and the ask that is open."""
         # The place says whether the session is new. A look before the insert would miss a session that another
         # transaction is about to commit, and the runs of both would work in it at once.
         if run.session_no not in (None, 1):
@@ -193,10 +189,7 @@ class _Fork:
 
     def open_question(self) -> Json | None:
         """The event with which the person was asked whom the fork waits for; None if it waits for no one."""
-        if _asked(self.record, self.past) != "user":
-            return None
-        asked = (event for event in self.record.events[: self.past.seq] if event["ask_id"] == self.past.awaiting)
-        return next((event for event in asked if event["type"] == "human.asked"), None)
+        return self.record.question(self.past) if _asked(self.record, self.past) == "user" else None
 
     def columns(self, run: RunRecord) -> Json:
         """Return what the fork's row has from the past."""
@@ -232,6 +225,7 @@ class _Fork:
         forked = {"seq": self.past.seq + 1, "type": told.type, "at": at, "data": told.as_json(), "changes": self._told}
         rows.append(dict.fromkeys(rows[0]) | forked)
         insert_all(connection, _EVENT, [row | {"run_id": self.new.id} for row in rows])
+        unsend_past(connection, self.new.id, self.past.seq)
 
     def write_asks(self, connection: Connection, now: float) -> None:
         """Copy what was asked, replied and received; the ask that waits for an answer is open again."""

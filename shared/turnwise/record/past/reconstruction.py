@@ -18,9 +18,9 @@ DECISIONS = frozenset(
         *("limit.reached", "run.completed", "run.failed", "run.cancelled"),
     )
 )
+ANSWERED = ("turn.replied", "human.answered")
 _MARKED = DECISIONS | {"turn.replied"}
 _ASKED = ("turn.asked", "human.asked")
-_ANSWERED = ("turn.replied", "human.answered")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ def _seen(state: Past, event: Json) -> Past:
     kind = event["type"]
     if kind in _ASKED:
         return replace(state, awaiting=event["ask_id"], answered=False)
-    if kind in _ANSWERED:
+    if kind in ANSWERED:
         return replace(state, answered=state.answered or event["ask_id"] == state.awaiting)
     if kind in ("run.completed", "run.failed", "run.cancelled"):
         return replace(state, ended=True, awaiting=None, answered=False)

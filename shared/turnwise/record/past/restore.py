@@ -106,6 +106,11 @@ class ExportedRecord:
         found: Json = next(row for row in self.found["asks"] if row["id"] == ask_id)
         return found
 
+    def question(self, past: Past) -> Json | None:
+        """The event that asked the person whose answer was awaited at that time."""
+        asked = (event for event in self.events[: past.seq] if event["ask_id"] == past.awaiting)
+        return next((event for event in asked if event["type"] == "human.asked"), None)
+
     def reply(self, ask_id: str, at: float) -> Json | None:
         """The reply to an ask that counted at that time, None if there was none yet."""
         retried = max((e["at"] for e in self.events if e["type"] == "run.retried" and e["at"] < at), default=0.0)

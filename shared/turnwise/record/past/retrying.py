@@ -9,13 +9,14 @@ import sqlalchemy as sa
 
 from turnwise.base.waits import HumanWait, ResponderWait, RunWait
 from turnwise.errors import ConflictError
-from turnwise.record.database.columns import word
+from turnwise.record.batches.batch_statements import reopen_batch
+from turnwise.record.database.columns import Seconds, word
 from turnwise.record.database.schema import agent_states, asks, events, histories, replies
 from turnwise.record.database.status_statements import change_asks, change_one
 from turnwise.record.events.event import EventPlace
 from turnwise.record.events.run_events import RunRetried
 from turnwise.record.past.export import read_run
-from turnwise.record.past.reconstruction import Past
+from turnwise.record.past.reconstruction import ANSWERED, Past
 from turnwise.record.past.restore import ExportedRecord
 from turnwise.record.states import AskStatus, RunStatus, passed
 from turnwise.record.tenants.admission import lock_admission, require_room
@@ -23,6 +24,7 @@ from turnwise.record.transaction.part import TenantPart
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.transaction.session_queue import begun_after, lock_session
 from turnwise.record.values.records import AskRecord, Json, RunRecord
+from turnwise.record.webhooks.writing import send_past
 
 _RETRYABLE = ("ERROR", "TIMEOUT")
 # Statuses of completed runs that a limit ended: its name, and the option that gives a fork another.
@@ -37,7 +39,7 @@ _LAST_EVENTS = (
     .where(
         events.c.run_id == sa.bindparam("of_run"),
         events.c.seq > sa.bindparam("after"),
-        events.c.type.in_([word(name) for name in ("turn.asked", "turn.replied", "limit.reached")]),
+        events.c.type.in_([word(name) for name in ("turn.asked", *ANSWERED, "limit.reached")]),
     )
     .order_by(events.c.seq)
 )
@@ -67,6 +69,10 @@ _REOPEN = {
         topups=0,
         topup_after=None,
         closed_at=None,
+        # A person is asked now; asks of responders keep their place in the queue.
+        created_at=sa.case(
+            (asks.c.responder == word("user"), sa.bindparam("at", type_=Seconds)), else_=asks.c.created_at
+        ),
         traceparent=sa.func.coalesce(sa.bindparam("new_traceparent", type_=sa.Text), asks.c.traceparent),
     )
     for status in (AskStatus.OPEN, AskStatus.RUNNABLE)
@@ -92,13 +98,15 @@ class Retries(TenantPart):
 
         The ask that failed, or was not answered in time, is open again under its id, with its attempts and its
         receipts: what handlers have done is not done again. Where it was the move after a good answer that failed,
-        the move is made again. A deadline begins anew, with as many seconds as the run had at first. `traceparent` is
-        of the request.
+        the move is made again. A deadline begins anew, with as many seconds as the run had at first. The run's batch
+        is over once it has ended again. `traceparent` is of the request.
 
         Raises `NotFoundError`, and `ConflictError` with one of the codes `not_failed`, `not_retryable`,
         `session_went_on`, `past_unknown`; `QuotaExceededError` (`too_many_runs`).
         """
         with self._locked(run_id) as transaction:
+            if transaction.run.batch_id is not None:
+                reopen_batch(transaction.connection, transaction.run.batch_id)
             if self._max_unfinished_runs:
                 lock_admission(self._database, transaction.connection, transaction.run.tenant)
             _refuse(transaction)  # waiting for room would not help such a run
@@ -117,7 +125,9 @@ class Retries(TenantPart):
             place = EventPlace(ask_id=past.awaiting)
             if ask is not None:
                 place = place._replace(path=ask["path"], turn=ask["turn"], candidate=ask["try_no"])
-            transaction.event(RunRetried(to=past.seq, again=again, error=error), place)
+            retried = transaction.event(RunRetried(to=past.seq, again=again, error=error), place)
+            if again and (question := record.question(past)) is not None:
+                send_past(transaction.connection, transaction.run, question, transaction.now, retried=retried)
             transaction.mark()
             self._audited(transaction.connection, run_id)
         with self._locked(run_id) as transaction:
@@ -164,9 +174,10 @@ def _at_limit(transaction: RunTransaction) -> str:
     last = {row[0]: row for row in transaction.connection.execute(_LAST_EVENTS, given)}
     reached = last.get("limit.reached")
     refused = reached is not None and (reached[2] or {}).get("message") is not None
-    # The call that was refused is asked again; where it was not, what came of the last one is looked at again.
-    place = last.get("turn.asked" if refused else "turn.replied") or last.get("turn.asked")
-    command = f"turnwise fork {run.id} --at {place[1] if place is not None else 'EVENT'} {option}"
+    # The call that was refused is asked again; where it was not, what came of the last question is looked at again.
+    answers = [last[name][1] for name in ANSWERED if name in last and not refused]
+    asked = [last["turn.asked"][1]] if "turn.asked" in last else []
+    command = f"turnwise fork {run.id} --at {max(answers or asked, default='EVENT')} {option}"
     return (
         f"the run {run.id} has not failed: its limit of {name} ended it, and a retry would end there again; "
         f"fork it with a higher limit: {command}"
@@ -218,7 +229,7 @@ def _reopened(transaction: RunTransaction, past: Past, record: ExportedRecord, t
     ask = record.ask(past.awaiting)
     token = max(last, ask["token"]) + 1
     status = passed(AskStatus(ask["status"]), AskStatus.OPEN if ask["responder"] == "user" else AskStatus.RUNNABLE)
-    reopened = given | {"new_token": token, "new_traceparent": traceparent}
+    reopened = given | {"new_token": token, "new_traceparent": traceparent, "at": at}
     change_one(transaction.connection, _REOPEN[status], reopened, status)
     return True
 

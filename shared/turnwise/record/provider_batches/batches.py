@@ -29,9 +29,11 @@ _COLLECTED = (
     collected_asks.c.until > now(),
 )
 _of_providers: sa.BindParameter[str] = sa.bindparam("providers", expanding=True)
+# With the asks, as below: calls of runs that have ended meanwhile count for nothing.
 _READY = (
     sa.select(collected_asks.c.provider)
-    .where(*_COLLECTED, collected_asks.c.provider.in_(_of_providers))
+    .join(asks, _OF_ASK)
+    .where(*_COLLECTED, collected_asks.c.provider.in_(_of_providers), _WAITS)
     .group_by(collected_asks.c.provider)
     .having(
         sa.or_(
@@ -40,7 +42,6 @@ _READY = (
         )
     )
     .order_by(sa.func.min(collected_asks.c.collected_at))
-    .limit(ONE)
 )
 _NEXT = (
     sa.select(collected_asks.c.run_id, collected_asks.c.ask_id, collected_asks.c.request, collected_asks.c.model)
@@ -96,7 +97,10 @@ _LINES = (
     .where(collected_asks.c.batch_id == sa.bindparam("of_batch"))
     .order_by(collected_asks.c.collected_at, collected_asks.c.ask_id)
 )
-_PROVIDERS = sa.union(sa.select(collected_asks.c.provider), sa.select(provider_batches.c.provider))
+_PROVIDERS = sa.union(
+    sa.select(collected_asks.c.provider, collected_asks.c.model),
+    sa.select(provider_batches.c.provider, provider_batches.c.model),
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -124,10 +128,10 @@ class ProviderBatch:
 class ProviderBatches(RecordPart):
     """The batches of the providers whose keys a worker has. What it leases, no other worker looks at meanwhile."""
 
-    def batching_providers(self) -> frozenset[str]:
-        """Return the providers that calls wait for, by their buckets."""
+    def batching_providers(self) -> dict[str, str]:
+        """Return the providers that calls wait for, by their buckets, each with a name of the model that it has."""
         with self._database.read() as connection:
-            return frozenset(connection.execute(_PROVIDERS).scalars())
+            return {row.provider: row.model for row in connection.execute(_PROVIDERS)}
 
     def open_batch(
         self, providers: Sequence[str], most: int, seconds: float, holder: str, lease: float
@@ -140,15 +144,14 @@ class ProviderBatches(RecordPart):
             return None
         with self._database.begin() as connection:
             given = {"providers": list(providers), "most": most, "seconds": seconds}
-            provider = connection.execute(_READY, given).scalar()
-            if provider is None:
-                return None
-            rows = _within_bytes(connection.execute(_NEXT, {"of_provider": provider, "most": most}))
-            if not rows:  # others are at it, or their asks have ended
-                return None
-            batch = self._write(connection, provider, rows[0][3], holder, lease)
-            connection.execute(_JOIN, [{"of_run": row[0], "of_ask": row[1], "of_batch": batch.id} for row in rows])
-        return batch
+            for provider in connection.execute(_READY, given).scalars().all():
+                rows = _within_bytes(connection.execute(_NEXT, {"of_provider": provider, "most": most}))
+                if not rows:  # others are at it, or their asks have ended
+                    continue
+                batch = self._write(connection, provider, rows[0][3], holder, lease)
+                connection.execute(_JOIN, [{"of_run": row[0], "of_ask": row[1], "of_batch": batch.id} for row in rows])
+                return batch
+        return None
 
     def due_batch(self, providers: Sequence[str], holder: str, lease: float) -> ProviderBatch | None:
         """A batch that is to be looked at, leased to `holder` for `lease` seconds; None if there is none.

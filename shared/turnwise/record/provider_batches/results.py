@@ -8,6 +8,7 @@ from typing import Literal
 
 import sqlalchemy as sa
 
+from turnwise.base.json_bounds import storable
 from turnwise.errors import NotFoundError
 from turnwise.record.budgets.settlement import count_and_tell, release_reservations
 from turnwise.record.database import driver
@@ -22,7 +23,8 @@ from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.outcomes import CallUsage
 from turnwise.record.values.records import AskRecord, Json, Usage
 
-_MOST = 100
+# Calls that are cleared in one go.
+MOST_CLEARED = 100
 _place = (collected_asks.c.run_id == sa.bindparam("of_run"), collected_asks.c.ask_id == sa.bindparam("of_ask"))
 _IN_BATCH = sa.select(collected_asks.c.token, collected_asks.c.until, collected_asks.c.tries).where(
     *_place, collected_asks.c.batch_id == sa.bindparam("of_batch"), collected_asks.c.response.is_(None)
@@ -82,7 +84,7 @@ _LEFT = (
             ),
         ),
     )
-    .limit(_MOST)
+    .limit(MOST_CLEARED)
 )
 _STILL_LEFT = sa.select(collected_asks.c.token, collected_asks.c.usage, collected_asks.c.until).where(
     *_place, collected_asks.c.batch_id.is_(None)
@@ -130,7 +132,7 @@ class ProviderBatchResults(RecordPart):
                 _forget(transaction, ask_id)
                 return "discarded"
             token, until, tries = found[0]
-            given = _of(ask) | {"new_error": error, "at": transaction.now}
+            given = _of(ask) | {"new_error": storable(error), "at": transaction.now}
             if tries + 1 < most_tries and until > transaction.now:
                 driver.run(transaction.connection, _AGAIN, [given])
                 return "again"
@@ -141,16 +143,21 @@ class ProviderBatchResults(RecordPart):
         return "unknown"
 
     def clear_collected(self, providers: Sequence[str]) -> int:
-        """Release the reservations of calls that no batch will answer, and forget those of no use. Return how many."""
+        """Release the reservations of calls that no batch will answer, and forget those of no use.
+
+        Return how many, at most `MOST_CLEARED`. Those whose runs others hold are left to a later look.
+        """
         if not providers:
             return 0
+        cleared = 0
         with self._database.read() as connection:
             left = connection.execute(_LEFT, {"providers": list(providers)}).all()
         for run_id, ask_id in left:
             with suppress(NotFoundError), self._lock_run(run_id, skip_locked=True) as transaction:
                 if transaction is not None:
                     _clear(transaction, ask_id)
-        return len(left)
+                    cleared += 1
+        return cleared
 
 
 def _of(ask: AskRecord) -> Json:

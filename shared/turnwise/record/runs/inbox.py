@@ -9,7 +9,6 @@ from typing import Any, Literal
 import sqlalchemy as sa
 
 from turnwise.errors import ConflictError, NotFoundError
-from turnwise.record.asks.inbox_place import InboxPlace, in_order
 from turnwise.record.asks.parking import PARKED
 from turnwise.record.asks.replies import reply_row
 from turnwise.record.database.columns import word
@@ -19,6 +18,7 @@ from turnwise.record.events.ask_events import HumanAnswered
 from turnwise.record.states import AskStatus
 from turnwise.record.transaction.part import TenantPart
 from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.values.list_place import ListPlace, oldest_first
 from turnwise.record.values.outcomes import Reply
 from turnwise.record.values.records import AgentRecord, AskRecord, Json, NewDocument
 
@@ -61,9 +61,10 @@ MakeAnswer = Callable[[HumanQuestion | None], NewDocument | None]
 class Inbox(TenantPart):
     """Lists the tenant's open questions and takes their answers."""
 
-    def open_questions(self, limit: int = 100, *, after: InboxPlace | None = None) -> list[AskRecord]:
+    def open_questions(self, limit: int = 100, *, after: ListPlace | None = None) -> list[AskRecord]:
         """Open questions, oldest first; those behind `after`."""
-        statement = in_order(self._own(_OPEN, asks.c.run_id), asks.c.created_at, after).limit(limit)
+        own = self._own(_OPEN, asks.c.run_id)
+        statement = oldest_first(own, asks.c.created_at, asks.c.id, after).limit(limit)
         with self._database.read() as connection:
             return [ask_of(row) for row in connection.execute(statement)]
 

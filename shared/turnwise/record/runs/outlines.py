@@ -8,6 +8,7 @@ from decimal import Decimal
 import sqlalchemy as sa
 
 from turnwise.errors import NotFoundError
+from turnwise.record.database.columns import parts_of
 from turnwise.record.database.schema import runs
 from turnwise.record.states import RunStatus
 from turnwise.record.transaction.part import RecordPart
@@ -19,9 +20,9 @@ _COLUMNS = (
     *(runs.c.prompt_tokens, runs.c.cached_tokens, runs.c.completion_tokens, runs.c.calls, runs.c.unpriced_calls),
     *(runs.c.cost, runs.c.reserved_cost, runs.c.reserved_tokens),
     *(runs.c.created_at, runs.c.started_at, runs.c.finished_at, runs.c.cancel_requested_at),
-    runs.c.waiting_for["kind"].as_string().label("waits_for"),
-    runs.c.error["kind"].as_string().label("error_kind"),
-    runs.c.error["code"].as_string().label("error_code"),
+    parts_of(runs.c.waiting_for)["kind"].as_string().label("waits_for"),
+    parts_of(runs.c.error)["kind"].as_string().label("error_kind"),
+    parts_of(runs.c.error)["code"].as_string().label("error_code"),
 )
 
 

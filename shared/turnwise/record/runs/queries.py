@@ -10,7 +10,7 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from turnwise.errors import InvalidRequestError
-from turnwise.record.database.columns import word
+from turnwise.record.database.columns import parts_of, word
 from turnwise.record.database.rows import RUN, field_names, run_of
 from turnwise.record.database.schema import documents, events, frames, runs
 from turnwise.record.runs.text_search import TextSearch
@@ -89,9 +89,10 @@ class RunLists(RecordPart):
         if filters.finished_after is not None:
             made.append(runs.c.finished_at > filters.finished_after)
         if filters.errors is not None:
-            made.append(sa.or_(*(runs.c.error[part].as_string().in_(filters.errors) for part in _ERROR_PARTS)))
+            error = parts_of(runs.c.error)
+            made.append(sa.or_(*(error[part].as_string().in_(filters.errors) for part in _ERROR_PARTS)))
         if filters.conversations is not None:
-            made.append(runs.c.message["conversation"].as_string().in_(filters.conversations))
+            made.append(parts_of(runs.c.message)["conversation"].as_string().in_(filters.conversations))
         if filters.tag is not None:
             made.append(self._has_tag(filters.tag))
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -10,14 +11,14 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.errors import ConflictError, NotFoundError
-from turnwise.record.database.columns import ONE
+from turnwise.record.database.columns import ONE, money_total
 from turnwise.record.database.rows import AGENT, agent_of
 from turnwise.record.database.schema import agent_states, documents, histories, runs, sessions
 from turnwise.record.states import UNFINISHED
 from turnwise.record.transaction.conversations import conversation_id
 from turnwise.record.transaction.part import TenantPart
 from turnwise.record.transaction.writes import aside
-from turnwise.record.upkeep.purged_usage import PurgedUsage, forget_session, of_session
+from turnwise.record.upkeep.purged_usage import COUNTED, OF_SESSION, forget_session
 from turnwise.record.values.records import AgentRecord, Json, Usage
 from turnwise.record.values.session_record import SessionRecord, SessionTask
 
@@ -28,27 +29,18 @@ _BY_ID = sa.select(sessions.c.key, sessions.c.created_at, sessions.c.used_at).wh
 # A session that was deleted and begun again has the same id, and none of the runs from before.
 _OF_IT = (runs.c.session_id == sa.bindparam("session_id"), runs.c.session_key == sa.bindparam("session_key"))
 _UNFINISHED = sa.func.sum(sa.case((runs.c.status.in_(UNFINISHED), 1), else_=0))
-_SUMS = tuple(
-    sa.func.sum(runs.c[name])
-    for name in ("prompt_tokens", "cached_tokens", "completion_tokens", "calls", "unpriced_calls")
-)
+_SUMS = tuple(money_total(runs.c.cost) if name == "cost" else sa.func.sum(runs.c[name]) for name in COUNTED)
+# In one statement, so that a run which is being deleted counts once. No deleted run is unfinished.
 _TASKS = (
-    sa.select(runs.c.task, sa.func.count(), _UNFINISHED, *_SUMS)
+    sa.select(runs.c.task, sa.func.count(), *_SUMS, _UNFINISHED)
     .where(*_OF_IT)
     .group_by(runs.c.task)
-    .order_by(runs.c.task)
+    .union_all(OF_SESSION.add_columns(sa.literal_column("0")))
 )
-_COSTS = sa.select(runs.c.cost).where(*_OF_IT)
 _AGENTS = sa.select(*AGENT).where(agent_states.c.owner == sa.bindparam("conversation")).order_by(AGENT[0])
 _ONE_UNFINISHED = (
     sa.select(runs.c.id).where(*_OF_IT, runs.c.status.in_(UNFINISHED)).order_by(runs.c.session_no).limit(ONE)
 )
-
-
-def _sums(purged: PurgedUsage) -> list[int]:
-    """In the order of `_TASKS`; none of them is unfinished."""
-    tokens = [purged.prompt_tokens, purged.cached_tokens, purged.completion_tokens]
-    return [purged.runs, 0, *tokens, purged.calls, purged.unpriced_calls]
 
 
 class Sessions(TenantPart):
@@ -60,31 +52,29 @@ class Sessions(TenantPart):
             key, created_at, used_at = self._found(connection, _BY_ID, session_id)
             given = {"session_id": session_id, "session_key": key}
             rows = connection.execute(_TASKS, given).all()
-            # Summed here, because SQLite keeps money as text.
-            cost = sum(connection.execute(_COSTS, given).scalars(), Decimal(0))
-            gone = of_session(connection, key)
-            counts = {row[0]: int(row[1]) for row in rows}
+            counted: Counter[str] = Counter()
+            for row in rows:
+                counted[row[0]] += int(row[1])
             tasks = tuple(
-                SessionTask(
-                    task=task,
-                    runs=counts.get(task, 0) + (gone[task].runs if task in gone else 0),
-                    agents=self._agents(connection, conversation_id(key, task)),
-                )
-                for task in sorted(counts.keys() | gone)
+                SessionTask(task=task, runs=number, agents=self._agents(connection, conversation_id(key, task)))
+                for task, number in sorted(counted.items())
             )
-        sums = [int(sum(row[at] for row in rows)) for at in range(1, 8)]
-        for purged in gone.values():
-            sums = [before + more for before, more in zip(sums, _sums(purged), strict=True)]
-            cost += purged.cost
-        used = Usage(prompt_tokens=sums[2], cached_tokens=sums[3], completion_tokens=sums[4], calls=sums[5], cost=cost)
+        sums = {name: sum((row[at] for row in rows), Decimal(0)) for at, name in enumerate(COUNTED, 2)}
+        used = Usage(
+            prompt_tokens=int(sums["prompt_tokens"]),
+            cached_tokens=int(sums["cached_tokens"]),
+            completion_tokens=int(sums["completion_tokens"]),
+            calls=int(sums["calls"]),
+            cost=sums["cost"],
+        )
         return SessionRecord(
             id=session_id,
             created_at=created_at,
             used_at=used_at,
-            runs=sums[0],
-            unfinished=sums[1],
+            runs=counted.total(),
+            unfinished=int(sum(row[-1] for row in rows)),
             usage=used,
-            unpriced_calls=sums[6],
+            unpriced_calls=int(sums["unpriced_calls"]),
             tasks=tasks,
         )
 
@@ -118,8 +108,8 @@ class Sessions(TenantPart):
 
     def _conversations(self, connection: Connection, key: str, given: Json) -> list[str]:
         """Return what the session's conversations are kept under, also those of tasks whose runs were all deleted."""
-        found = connection.execute(sa.select(runs.c.task).where(*_OF_IT).distinct(), given).scalars()
-        return [conversation_id(key, task) for task in sorted({*found, *of_session(connection, key)})]
+        found = {row[0] for row in connection.execute(_TASKS, given)}
+        return [conversation_id(key, task) for task in sorted(found)]
 
     def _delete_cut_off(self, connection: Connection, conversations: Sequence[str]) -> None:
         """Delete what was cut off the histories of the conversations, a few epochs at a time."""

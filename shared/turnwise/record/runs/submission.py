@@ -123,11 +123,6 @@ class Submissions(TenantPart):
             return None
         return _same(run_of(row), key, body_hash)
 
-    def _insert(self, connection: Connection, new: NewRun) -> RunRecord | None:
-        """Write the row of a new run, None if its idempotency key is known."""
-        place = take_place(self._database, connection, self._tenant, new)
-        return write_run(self._database, connection, self._tenant, new, place)
-
 
 def accept(
     database: Database, connection: Connection, tenant: str, new: NewRun, most: int | None
@@ -152,13 +147,26 @@ def _admit(
     earlier = _of_key(connection, tenant, new) if most or new.session_id is not None else None
     if most and earlier is None:
         require_room(connection, tenant, most)
-    run = None
-    if earlier is None:
-        run = write_run(database, connection, tenant, new, take_place(database, connection, tenant, new))
-    if run is None:  # its idempotency key is known
-        return _same(earlier or _of_key(connection, tenant, new), new.idempotency_key, new.body_hash), False
+    if earlier is not None:
+        return _same(earlier, new.idempotency_key, new.body_hash), False
+    run, created = insert_run(database, connection, tenant, new)
+    if not created:
+        return run, False
     _refuse_used(connection, tenant, new.idempotency_key)
     write_of_runs(connection, [run], [new])
+    return run, True
+
+
+def insert_run(database: Database, connection: Connection, tenant: str, new: NewRun) -> tuple[RunRecord, bool]:
+    """Write the row of a new run; that run, or the one that its idempotency key has made, and whether it is new.
+
+    Raises `ConflictError` if that key has made a run of another body.
+    """
+    place = take_place(database, connection, tenant, new)
+    while (run := write_run(database, connection, tenant, new, place)) is None:
+        if (known := _of_key(connection, tenant, new)) is not None:
+            return _same(known, new.idempotency_key, new.body_hash), False
+        # It was old, and has been deleted since: the key is free.
     return run, True
 
 
@@ -182,8 +190,7 @@ def _refuse_used(connection: Connection, tenant: str, key: str | None) -> None:
         raise mismatch(key, other)
 
 
-def _same(run: RunRecord | None, key: str | None, body_hash: str | None) -> RunRecord:
-    assert run is not None, "only a known key keeps a run from being written"
+def _same(run: RunRecord, key: str | None, body_hash: str | None) -> RunRecord:
     if run.body_hash != body_hash:
         raise mismatch(str(key), run.id)
     return run

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.base.clock import Clock
-from turnwise.record.database.columns import dump_json
+from turnwise.record.database.columns import dump_json, parts_of
 from turnwise.record.database.database import Database
 from turnwise.record.database.rows import RUN, run_of
 from turnwise.record.database.schema import documents, runs
@@ -117,11 +117,14 @@ class TextSearch:
     def _says(self, document: sa.ColumnElement[sa.JSON]) -> sa.ColumnElement[bool]:
         """Return whether the text of a document, or of its tools, has the text."""
         whole = sa.cast(document, sa.Text) if self._database.is_postgres else sa.type_coerce(document, sa.Text)
-        parts = [self._has(document["content"].as_string(), self._text)]
-        parts += [self._has(self._json_part(document, name), self._raw) for name in _JSON_PARTS]
-        # PostgreSQL cannot take a string with a NUL out of JSON, and SQLite takes what is before it.
-        place = sa.func.strpos if self._database.is_postgres else sa.func.instr
-        exact = sa.case((place(whole, "\\u0000") > 0, sa.true()), else_=sa.or_(*parts))
+        found = parts_of(document)
+        parts = [self._has(found["content"].as_string(), self._text)]
+        parts += [self._has(self._json_part(found, name), self._raw) for name in _JSON_PARTS]
+        exact: sa.ColumnElement[bool] = sa.or_(*parts)
+        if not self._database.is_postgres:
+            # SQLite takes what is before a NUL out of JSON, and of half of a surrogate pair what is no text.
+            odd = sa.or_(sa.func.instr(whole, "\\u0000") > 0, sa.func.instr(whole, "\\ud") > 0)
+            exact = sa.case((odd, sa.true()), else_=exact)
         # The whole is looked through first: that needs no parser, and most documents do not have the text.
         return sa.and_(self._has(whole, self._raw), exact)
 

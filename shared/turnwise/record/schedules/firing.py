@@ -8,14 +8,16 @@ key made of the tick, keep a second run out as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.errors import UsageError
+from turnwise.errors import EnvironmentFault, UsageError
 from turnwise.record.database.columns import now, word
+from turnwise.record.database.database import Database
 from turnwise.record.database.schedule_tables import schedule_ticks, schedules
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
@@ -31,6 +33,7 @@ from turnwise.record.schedules.schedule import (
 )
 from turnwise.record.schedules.schedules import RunMaker, tick_row
 from turnwise.record.states import UNFINISHED
+from turnwise.record.tenants.admission import PATIENCE, try_lock_admission
 from turnwise.record.transaction.journal import accepted
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.values.records import NewRun, RunRecord
@@ -39,8 +42,10 @@ from turnwise.schedules.catching_up import step
 # Ticks of a schedule that are kept, and of those, how many may wait for the run before them.
 KEPT_TICKS = 1_000
 MOST_QUEUED = 100
-# Seconds between two looks whether the run that a tick waits for has ended.
+# Seconds between two looks whether the run that a tick waits for has ended, or the submission of another run.
 _PATIENCE = 1.0
+# Seconds until a schedule that could not be carried out is looked at again.
+_POSTPONED = 10.0
 # Unended runs of a schedule that one look reads; those that it cancels are the first ones.
 _UNENDED_AT_ONCE = 20
 
@@ -74,6 +79,11 @@ _MOVE_ON = (
     sa.update(schedules)
     .where(schedules.c.id == sa.bindparam("of_schedule"))
     .values(due_at=sa.bindparam("next_due", type_=sa.Double), look_at=sa.bindparam("next_look", type_=sa.Double))
+)
+_POSTPONE = (
+    sa.update(schedules)
+    .where(schedules.c.id == sa.bindparam("of_schedule"), schedules.c.look_at <= now())
+    .values(look_at=now() + sa.bindparam("wait", type_=sa.Double))
 )
 _oldest_kept = (
     sa.select(schedule_ticks.c.due_at)
@@ -131,25 +141,48 @@ class DueSchedules(RecordPart):
                 found.append(ScheduleToLookAt(id=schedule_id, tenant=tenant, task=task, version=version, late=late))
         return found, 0.0 if len(found) == most else None
 
-    def fire_schedule(self, schedule_id: str, make_run: RunMaker, most: int | None) -> Fired | None:
+    def fire_schedule(
+        self, schedule_id: str, make_run: RunMaker, most: int | None, patience: float = PATIENCE
+    ) -> Fired | None:
         """Carry out at most one tick of a schedule; None if it is not due, or another coordinator has it.
 
-        Its tenant may have `most` unfinished runs. A tick whose run is not accepted is kept with the reason.
+        Its tenant may have `most` unfinished runs. A tick whose run is not accepted is kept with the reason. While a
+        submission of the tenant takes longer than `patience`, the tick is left to a later look; None, too. Whatever
+        else is raised, but for trouble of the surroundings, the schedule waits for a while.
         """
-        with self._database.begin() as connection:
+        with self._postponed_by_errors(schedule_id), self._database.begin() as connection:
             row = connection.execute(_LOCK, {"of_schedule": schedule_id}).first()
             if row is None:
                 return None
             schedule, at = schedule_of(row[:-1]), float(row[-1])
+            if most and not try_lock_admission(self._database, connection, schedule.tenant, patience):
+                # Behind the others: a look reads the first ones alone.
+                connection.execute(_POSTPONE, {"of_schedule": schedule_id, "wait": _PATIENCE})
+                return None
 
             def submit(new: NewRun) -> tuple[RunRecord, bool]:
                 return accept(self._database, connection, schedule.tenant, new, most)
 
-            look = _Look(connection, schedule, at, submit)
+            look = _Look(self._database, connection, schedule, at, submit)
             fired = look.fired(make_run)
         if fired.run is not None:
             self._core.after_commit(fired.run, [accepted()])
         return fired
+
+    @contextmanager
+    def _postponed_by_errors(self, schedule_id: str) -> Iterator[None]:
+        """Have a schedule that cannot be carried out wait for a while.
+
+        Or it would keep its place before all others, of which a look reads the first ones alone.
+        """
+        try:
+            yield
+        except EnvironmentFault:
+            raise
+        except Exception:
+            with self._database.begin() as connection:
+                connection.execute(_POSTPONE, {"of_schedule": schedule_id, "wait": _POSTPONED})
+            raise
 
     def cancel_for_tick(self, run_id: str) -> RunRecord | None:
         """Ask for the end of a run that the next tick waits for; None if it has ended, or was asked before."""
@@ -166,11 +199,13 @@ class _Look:
 
     def __init__(
         self,
+        database: Database,
         connection: Connection,
         schedule: ScheduleRecord,
         at: float,
         submit: Callable[[NewRun], tuple[RunRecord, bool]],
     ) -> None:
+        self._database = database
         self._connection, self._schedule, self._at, self._submit = connection, schedule, at, submit
         given = {"of_schedule": schedule.id}
         unended = given | {"of_tenant": schedule.tenant}
@@ -255,7 +290,7 @@ class _Look:
         """Submit the run of a tick; the tick, which was refused if the run is not accepted."""
         try:
             new = make_run(self._schedule, due)
-            with self._connection.begin_nested():  # what a refusal leaves half done is undone
+            with self._database.savepoint(self._connection):  # what a refusal leaves half done is undone
                 run, created = self._submit(new)
         except UsageError as error:
             return self._tick(due, TickOutcome.REFUSED, code=error.code, reason=str(error))

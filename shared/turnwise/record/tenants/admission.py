@@ -7,13 +7,21 @@ from sqlalchemy.engine import Connection
 
 from turnwise.errors import QuotaExceededError
 from turnwise.record.database.database import Database
+from turnwise.record.database.faults import DATABASE_ERRORS, is_lock_timeout
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.states import UNFINISHED
 
 # Seconds after which it is worth asking again; no one knows when a run ends.
 _RETRY_AFTER = 5
-_LOCK = sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(sa.bindparam("tenant"), 7_303_014)))
+# Seconds that those who look after all tenants wait for the submissions of one.
+PATIENCE = 0.2
+_key = sa.func.hashtextextended(sa.bindparam("tenant"), 7_303_014)
+_LOCK = sa.select(sa.func.pg_advisory_xact_lock(_key))
+_TRY_LOCK = sa.select(sa.func.pg_try_advisory_xact_lock(_key))
+# Of this transaction alone, and then what an operator has set for the user or the database.
+_WAIT_AT_MOST = sa.select(sa.func.set_config("lock_timeout", sa.bindparam("limit", type_=sa.Text), sa.true()))
+_WAIT_AS_BEFORE = sa.text("SET LOCAL lock_timeout TO DEFAULT")
 _UNFINISHED = (
     sa.select(sa.func.count())
     .select_from(runs)
@@ -28,6 +36,29 @@ def lock_admission(database: Database, connection: Connection, tenant: str) -> N
     """
     if database.is_postgres:
         connection.execute(_LOCK, {"tenant": tenant})
+
+
+def try_lock_admission(database: Database, connection: Connection, tenant: str, patience: float = PATIENCE) -> bool:
+    """Do the same, but wait for at most `patience` seconds, and return whether it is locked.
+
+    A submission has the lock for as long as its first move takes, and the rules of an application may take long.
+    """
+    given = {"tenant": tenant}
+    if not database.is_postgres or connection.execute(_TRY_LOCK, given).scalar_one():
+        return True
+    if patience <= 0:
+        return False
+    # In the line of those who wait: of many short submissions in a row, each would have it before whoever only tries.
+    try:
+        with connection.begin_nested():
+            connection.execute(_WAIT_AT_MOST, {"limit": f"{patience * 1_000:.0f}ms"})
+            connection.execute(_LOCK, given)
+            connection.execute(_WAIT_AS_BEFORE)
+    except DATABASE_ERRORS as error:
+        if not is_lock_timeout(error):
+            raise
+        return False
+    return True
 
 
 def require_room(connection: Connection, tenant: str, most: int, more: int = 1) -> None:

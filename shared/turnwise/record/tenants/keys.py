@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -133,6 +134,11 @@ class ApiKeys(ChangingPart):
         with self._database.read() as connection:
             return [_key(row) for row in connection.execute(statement)]
 
+    def api_key(self, key_id: str) -> KeyRecord:
+        """The key, also one that can no longer be used; raises `NotFoundError`."""
+        with self._database.read() as connection:
+            return self._key_within_reach(connection, sa.select(*KEY), key_id)
+
     def rotate_key(self, key_id: str, *, overlap: float, created_by: str) -> tuple[KeyRecord, ApiKey]:
         """Make a key in place of another, which can be used for `overlap` seconds more.
 
@@ -192,7 +198,10 @@ class ApiKeys(ChangingPart):
         return _key(row), secret
 
     def _locked_key(self, connection: Connection, key_id: str) -> KeyRecord:
-        row = connection.execute(sa.select(*KEY).where(api_keys.c.id == key_id).with_for_update()).first()
+        return self._key_within_reach(connection, sa.select(*KEY).with_for_update(), key_id)
+
+    def _key_within_reach(self, connection: Connection, keys: sa.Select[Any], key_id: str) -> KeyRecord:
+        row = connection.execute(keys.where(api_keys.c.id == key_id)).first()
         key = _key(row) if row is not None else None
         if key is None or not self._reach.includes(key.tenant):
             raise NotFoundError(f"there is no key {key_id!r}; list the keys to see which exist")

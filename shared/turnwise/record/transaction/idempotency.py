@@ -2,6 +2,8 @@
 
 So there is no moment at which a request has had its effect and its key is not known, or the other way round. A request
 that makes a run has its key in the run's own row (see `submission`), every other one in a row of `idempotency_keys`.
+So no index keeps a key to one of both: two requests of different kinds that use it at the same moment are both done,
+each of them once. Preventing that would cost every submission with a key a lock.
 """
 
 from __future__ import annotations

@@ -313,6 +313,10 @@ class RunTransaction:
         """Forget which calls of the ask had begun: whoever had it knows that none is under way."""
         self.connection.execute(FORGET_BEGUN, {"of_run": self.run.id, "of_ask": ask_id})
 
+    def doubt_ask(self, ask_id: str) -> None:
+        """Leave the call of the ask's handler in doubt: should the run be retried, a person has to decide."""
+        self._writes.doubted_asks.append(ask_id)
+
     # Agents
 
     def agent(self, key: str) -> AgentRecord:

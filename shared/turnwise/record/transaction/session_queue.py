@@ -165,9 +165,11 @@ def earlier_documents(connection: Connection, run: RunRecord, ids: Iterable[str]
     if run.conversation_id is None:
         return {}
     given = {"session_id": run.session_id, "conversation_id": run.conversation_id, "ids": list(ids)}
-    # Deleted runs are older than those that are left.
+    # In this order: a run that is deleted meanwhile leaves its documents to where we look last.
+    of_runs = {row[0]: row[1] for row in connection.execute(_EARLIER_DOCUMENTS, given)}
     left = {row[0]: row[1] for row in connection.execute(_LEFT_DOCUMENTS, given)}
-    return left | {row[0]: row[1] for row in connection.execute(_EARLIER_DOCUMENTS, given)}
+    # Deleted runs are older than those that are left.
+    return left | of_runs
 
 
 def _neighbour(connection: Connection, run: RunRecord, statement: sa.Select[str, str]) -> RunInLine | None:

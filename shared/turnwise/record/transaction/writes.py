@@ -41,6 +41,10 @@ _CLOSE_OPEN = (
     .where(asks.c.run_id == _param("of_run"))
     .values(closed_at=_param("at"))
 )
+# As of a lost worker: its first call may have been made, of a later one the receipt says that it has begun.
+_DOUBT = (
+    sa.update(asks).where(asks.c.run_id == _param("of_run"), asks.c.id == _param("of_ask")).values(lost=asks.c.lost + 1)
+)
 _AGENT = ("record", "state", "history_len", "history_epoch", "history_tokens", "base_len")
 _RECEIPT = ("token", "status", "result", "state", "record", "at", "worker_id")
 _SAVE_FRAME = (
@@ -96,6 +100,7 @@ class Writes:
         self.events: list[Json] = []
         self.asks: list[Json] = []
         self.closed_asks: dict[str, AskStatus] = {}
+        self.doubted_asks: list[str] = []
         self.close_open_asks = False
         self.replies: list[Json] = []
         self.receipts: list[Json] = []
@@ -183,6 +188,9 @@ class Writes:
         for ask_id, status in self.closed_asks.items():
             of_ask = {"of_run": self.run_id, "of_ask": ask_id, "at": now}
             writes.append(Write(_CLOSE[status], [of_ask], self._missed(status, ask_id)))
+        if self.doubted_asks:
+            doubted = [{"of_run": self.run_id, "of_ask": ask_id} for ask_id in self.doubted_asks]
+            writes.append(Write(_DOUBT, doubted))
         if self.asks:
             writes.append(Write(_insert(asks), self.asks))
 

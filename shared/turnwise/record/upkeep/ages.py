@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from turnwise.record.database.columns import now, word
+from turnwise.record.database.columns import now, parts_of, word
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.states import UNANSWERED, UNFINISHED, AskStatus, RunStatus
@@ -17,7 +17,7 @@ from turnwise.record.transaction.part import RecordPart
 
 _UNFINISHED = status_in(runs.c.status, UNFINISHED)
 _waits = status_in(runs.c.status, (RunStatus.QUEUED, RunStatus.WAITING))
-_kind = runs.c.waiting_for["kind"].as_string()
+_kind = parts_of(runs.c.waiting_for)["kind"].as_string()
 _OLDEST_RUNS = (
     sa.select(runs.c.task, runs.c.status, now() - sa.func.min(runs.c.created_at))
     .where(_UNFINISHED)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from turnwise.record.asks.parking import PARKED
-from turnwise.record.database.columns import now, word
+from turnwise.record.database.columns import now, parts_of, word
 from turnwise.record.database.schema import asks, runs
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
@@ -17,7 +17,7 @@ from turnwise.record.transaction.part import RecordPart
 _UNFINISHED = status_in(runs.c.status, UNFINISHED)
 _waits = status_in(runs.c.status, (RunStatus.QUEUED, RunStatus.WAITING))
 _ACTIVE = sa.select(runs.c.status, sa.func.count()).where(_UNFINISHED).group_by(runs.c.status)
-_kind = runs.c.waiting_for["kind"].as_string()
+_kind = parts_of(runs.c.waiting_for)["kind"].as_string()
 _WAITING = (
     sa.select(_kind, sa.func.count())
     # One that is queued waits for its session, or is just about to begin.

@@ -1,8 +1,7 @@
-"""The use of deleted runs: added to as they are deleted, and read with the sums of runs."""
+"""The use of deleted runs: added to as they are deleted, and read in one statement with the sums of runs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -19,8 +18,9 @@ from turnwise.record.values.records import RunRecord
 
 # Days after the end of a day or month for which its budget is kept: calls of then may still be settled.
 KEPT_DAYS = 7
-_COUNTED = ("prompt_tokens", "cached_tokens", "completion_tokens", "calls", "unpriced_calls", "cost")
-_SUMS = tuple(purged_usage.c[name] for name in ("runs", *_COUNTED))
+# Columns that are added up: of deleted runs here, and of the others where sessions are read.
+COUNTED = ("prompt_tokens", "cached_tokens", "completion_tokens", "calls", "unpriced_calls", "cost")
+_SUMS = tuple(purged_usage.c[name] for name in ("runs", *COUNTED))
 _PLACE = tuple(purged_usage.c[name] == sa.bindparam(f"of_{name}") for name in ("scope", "scope_id", "task"))
 _LOCK = sa.select(*_SUMS).where(*_PLACE).with_for_update()
 _SAVE = (
@@ -28,23 +28,10 @@ _SAVE = (
     .where(*_PLACE)
     .values({column.name: sa.bindparam(f"new_{column.name}", type_=column.type) for column in _SUMS})
 )
-_OF_SESSION = sa.select(purged_usage.c.task, *_SUMS).where(
-    purged_usage.c.scope == SESSION, purged_usage.c.scope_id == sa.bindparam("of_session")
+# The sums of a session's deleted runs, by task.
+OF_SESSION = sa.select(purged_usage.c.task, *_SUMS).where(
+    purged_usage.c.scope == SESSION, purged_usage.c.scope_id == sa.bindparam("session_key")
 )
-
-
-@dataclass(frozen=True, slots=True)
-class PurgedUsage:
-    """The sums of the deleted runs of a session that had the same task."""
-
-    task: str
-    runs: int
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
-    calls: int
-    unpriced_calls: int
-    cost: Decimal
 
 
 def count_purged(database: Database, connection: Connection, run: RunRecord, now: float, in_session: bool) -> None:
@@ -57,12 +44,6 @@ def count_purged(database: Database, connection: Connection, run: RunRecord, now
             keys.append((key, ""))
     for key, task in keys:
         _add(database, connection, key, task, run)
-
-
-def of_session(connection: Connection, session_key: str) -> dict[str, PurgedUsage]:
-    """The sums of a session's deleted runs, by task."""
-    rows = connection.execute(_OF_SESSION, {"of_session": session_key})
-    return {row[0]: PurgedUsage(*row) for row in rows}
 
 
 def forget_session(connection: Connection, session_key: str) -> None:
@@ -81,7 +62,7 @@ def _add(database: Database, connection: Connection, key: Key, task: str, run: R
         found = driver.fetch(connection, _LOCK, given)
     # Added up here, because SQLite keeps money as text.
     counted, *sums = found[0]
-    new = {f"new_{name}": old + getattr(run, name) for name, old in zip(_COUNTED, sums, strict=True)}
+    new = {f"new_{name}": old + getattr(run, name) for name, old in zip(COUNTED, sums, strict=True)}
     driver.run(connection, _SAVE, [given | new | {"new_runs": counted + 1}])
 
 

@@ -2,7 +2,8 @@
 
 A run is deleted in a transaction of its own, so whoever is stopped in between has deleted some runs and none in part.
 Never deleted is a run that has not ended, one whose calls are not all settled, and a later run of a session than one
-that failed and may be retried: what came after it tells that the session has continued.
+that failed and may be retried: what came after it tells that the session has continued. A completed run of a session
+is deleted after the earlier ones of its conversation, so that what it made of a document stays the last version.
 
 A session continues without its old runs: the histories are its own, the documents of a deleted run become its own, and
 what the run has used is kept as a sum.
@@ -41,14 +42,29 @@ _OF_RUNS = (webhooks, *(each for each in schema.metadata.sorted_tables if "run_i
 _OF_OWNERS = (histories, agent_states)
 
 _before = runs.alias("before")
-_RETRYABLE_BEFORE = sa.exists().where(
-    _before.c.session_id == runs.c.session_id,
-    _before.c.session_key == runs.c.session_key,
-    _before.c.session_no < runs.c.session_no,
-    _before.c.status == word(RunStatus.FAILED),
+
+
+def _after(earlier: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """A run of a session in which such an earlier run is left."""
+    found = sa.exists().where(
+        _before.c.session_id == runs.c.session_id,
+        _before.c.session_key == runs.c.session_key,
+        _before.c.session_no < runs.c.session_no,
+        earlier,
+    )
+    return sa.and_(runs.c.session_key.is_not(None), found)
+
+
+_RETRYABLE = _before.c.status == word(RunStatus.FAILED)
+# One that leaves documents to the same conversation. It has ended earlier, so it is old enough as well.
+_LEAVES_EARLIER = sa.and_(
+    runs.c.status == word(RunStatus.COMPLETED),
+    _before.c.status == word(RunStatus.COMPLETED),
+    _before.c.conversation_id == runs.c.conversation_id,
 )
 _UNSETTLED = sa.exists().where(reservations.c.run_id == runs.c.id, reservations.c.settled_at.is_(None))
-_KEPT = sa.or_(sa.and_(runs.c.session_key.is_not(None), _RETRYABLE_BEFORE), _UNSETTLED)
+_KEPT = sa.or_(_after(_RETRYABLE), _UNSETTLED)
+_NOT_NOW = sa.or_(_after(sa.or_(_RETRYABLE, _LEAVES_EARLIER)), _UNSETTLED)
 _SESSION = (
     sa.select(sessions.c.key)
     .where(sessions.c.tenant == sa.bindparam("of_tenant"), sessions.c.id == sa.bindparam("of_session"))
@@ -190,7 +206,7 @@ def _delete(connection: Connection, run_id: str, owners: Iterable[str]) -> None:
 @cache
 def _lock(retention: Retention) -> sa.Select[Any]:
     """A run's row and the time, if the run may be deleted and no other transaction holds it."""
-    found = sa.select(*RUN, now()).where(runs.c.id == sa.bindparam("of_run"), *retention.conditions, ~_KEPT)
+    found = sa.select(*RUN, now()).where(runs.c.id == sa.bindparam("of_run"), *retention.conditions, ~_NOT_NOW)
     return found.with_for_update(skip_locked=True, of=runs)
 
 

@@ -1,7 +1,8 @@
 """Errors as the record keeps them: of runs, replies, deferrals and parked asks.
 
 The API shows them, and filters choose runs by their parts, so the names, the order and the nulls of their JSON stay as
-they are. `as_json` is the one place where an error becomes JSON.
+they are. `as_json` is the one place where an error becomes JSON. Its texts are such as each database reads out of JSON:
+with U+FFFD for a NUL, and a question mark for half of a surrogate pair.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from turnwise.base.json_bounds import storable
 from turnwise.base.json_value import Json, JsonValue, given
 
 
@@ -38,11 +40,11 @@ class RaisedError(JsonValue):
         made: Json = {"type": self.type, "message": self.message}
         made |= given(place=self.place, line=self.line, tool=self.tool, code=self.code, kind=self.kind)
         made |= {"model": self.model} if self.of_model else given(model=self.model)
-        return made | given(version=self.version)
+        return _storable(made | given(version=self.version))
 
     def shown(self) -> Json:
         """The error in short, for what waits because of it."""
-        return {"type": self.type} | given(code=self.code) | {"message": self.message}
+        return _storable({"type": self.type} | given(code=self.code) | {"message": self.message})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,7 +61,7 @@ class CodedError(JsonValue):
     def as_json(self) -> Json:
         """The error as it is kept."""
         made = given(type=self.type) | {"code": self.code} | given(kind=self.kind)
-        return made | {"message": self.message} | given(place=self.place, tool=self.tool)
+        return _storable(made | {"message": self.message} | given(place=self.place, tool=self.tool))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +79,7 @@ class RefusedCall(JsonValue):
     def as_json(self) -> Json:
         """The error as it is kept."""
         made: Json = {"type": self.type, "message": self.message, "limit": self.limit, "scope": self.scope}
-        return made | {"value": self.value, "used": self.used, "why": self.why}
+        return _storable(made | {"value": self.value, "used": self.used, "why": self.why})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,8 +124,12 @@ class KeptError(JsonValue):
         return self.found.get("version")
 
     def as_json(self) -> Json:
-        """The error as it was found."""
-        return dict(self.found)
+        """The error as it is kept."""
+        return _storable(self.found)
+
+
+def _storable(error: Mapping[str, Any]) -> Json:
+    return {name: storable(item) if isinstance(item, str) else item for name, item in error.items()}
 
 
 RunError: TypeAlias = RaisedError | CodedError | RefusedCall | KeptError

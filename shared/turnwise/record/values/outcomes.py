@@ -39,7 +39,8 @@ class Reply:
     that of the application, if the run began with another. Of a `refused` call, which was not made, its error says
     which limit it would have gone over. `calls` are the model calls that `usage` is the sum of; where they are given,
     they are what is counted. One that `forfeits` has no usage that can be kept: what was reserved for its calls counts.
-    `traceparent` is the answering's.
+    `traceparent` is the answering's. `in_doubt`: a handler that may not be called twice has returned, and nothing but
+    this reply tells its result. If it is an error, or one is written in its place, no one knows that result.
     """
 
     kind: Literal["answer", "nothing", "refused", "error"]
@@ -56,6 +57,7 @@ class Reply:
     forfeits: bool = False
     work: Json | None = None
     traceparent: str | None = None
+    in_doubt: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -130,7 +132,7 @@ class Release:
     """A responder's work was cancelled, for a `reason` (`killed`, `deadline`, `lost`): its ask is released.
 
     Whoever makes the run's next move, or holds the ask by now, decides what becomes of it. `in_doubt`: a handler was
-    cancelled that may not be called twice.
+    cancelled that may not be called twice. `pause`: seconds in which no one may claim it.
     """
 
     reason: str
@@ -138,6 +140,7 @@ class Release:
     calls: tuple[CallUsage, ...] = ()
     work: Json | None = None
     in_doubt: bool = False
+    pause: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

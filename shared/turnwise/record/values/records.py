@@ -206,9 +206,9 @@ class NewAsk:
 class AskRecord(RowRecord):
     """An ask's row.
 
-    `lost`: how often its holder was lost since it was first asked, or since a person let it be tried again. `parked`
-    says why it was parked, also after that was resolved. `extra` is for the responder: of a human `default`, else
-    `given`, the answer of a person in its place.
+    `lost`: how often its holder was lost, or it was parked, since it was first asked, or since a person let it be tried
+    again. `parked` says why it was parked, also after that was resolved. `extra` is for the responder: of a human
+    `default`, else `given`, the answer of a person in its place.
     """
 
     run_id: str

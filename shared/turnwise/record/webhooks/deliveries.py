@@ -12,13 +12,13 @@ from turnwise.errors import ConflictError, NotFoundError
 from turnwise.record.database.columns import now
 from turnwise.record.database.rows import names
 from turnwise.record.database.webhook_tables import webhook_deliveries as table
+from turnwise.record.values.list_place import ListPlace, newest_first
 from turnwise.record.webhooks.events import TEST_TYPE
 from turnwise.record.webhooks.receivers import ReceiverChanges
 from turnwise.record.webhooks.records import DeliveryRecord, DeliveryState, WebhookRecord
 
 DELIVERY = tuple(table.c)
 _NAMES = names(DELIVERY)
-_last = table.alias("last")
 # Sent as soon as a coordinator looks, and tried for a day from then on.
 _AGAIN: dict[str, Any] = {
     "state": "pending",
@@ -38,22 +38,16 @@ class Deliveries(ReceiverChanges):
         webhook_id: str | None = None,
         run_id: str | None = None,
         state: DeliveryState | None = None,
-        after: str | None = None,
+        after: ListPlace | None = None,
         limit: int = 100,
     ) -> list[DeliveryRecord]:
-        """Deliveries to a receiver, or of a run's events, newest first; those behind `after`, the id of one."""
+        """Deliveries to a receiver, or of a run's events, newest first; those behind `after`."""
         statement = sa.select(*DELIVERY).where(*self._reach.where(table.c.tenant))
         for column, value in ((table.c.webhook_id, webhook_id), (table.c.run_id, run_id), (table.c.state, state)):
             if value is not None:
                 statement = statement.where(column == value)
-        place = sa.tuple_(table.c.created_at, table.c.id)
-        if after is not None:
-            at = sa.select(_last.c.created_at).where(_last.c.id == after).scalar_subquery()
-            statement = statement.where(place < sa.tuple_(at, sa.literal(after)))
         with self._database.read() as connection:
-            rows = connection.execute(
-                statement.order_by(table.c.created_at.desc(), table.c.id.desc()).limit(limit)
-            ).all()
+            rows = connection.execute(newest_first(statement, table.c.created_at, table.c.id, after).limit(limit)).all()
         return [delivery_of(row) for row in rows]
 
     def test_webhook(self, webhook_id: str) -> DeliveryRecord:
@@ -101,6 +95,11 @@ class Deliveries(ReceiverChanges):
                 code="webhook_disabled",
             )
         return webhook
+
+
+def place_of(delivery: DeliveryRecord) -> ListPlace:
+    """The place of a delivery in a list of them."""
+    return ListPlace(at=delivery.created_at, id=delivery.id)
 
 
 def delivery_of(row: Any) -> DeliveryRecord:

@@ -6,9 +6,7 @@ whoever dies; and it is noted only by whoever took it last.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,13 +21,32 @@ from turnwise.record.upkeep.gauges import Backlog
 from turnwise.record.values.records import EventRecord, Json
 from turnwise.record.webhooks.deliveries import DELIVERY, delivery_of
 from turnwise.record.webhooks.records import Attempted, DueDelivery, Parcel
+from turnwise.record.webhooks.shares import Shares
 from turnwise.record.webhooks.writing import disable
 
-# Due deliveries that are looked at to find some for receivers that are free.
+# Due deliveries that are looked at together to find some for receivers that are free.
 _LOOK = 200
 _PENDING = table.c.state == word("pending")
 _MINE = (table.c.id == sa.bindparam("of_id"), table.c.attempts == sa.bindparam("of_attempt"), _PENDING)
 _EVENT = tuple(events.c[name] for name in ("run_id", "seq", "type", "at", "path", "turn", "try_no", "ask_id", "data"))
+# Of an origin such as https://example.com:443; its port may be any that a tenant chooses.
+_HOST = sa.func.rtrim(
+    sa.func.rtrim(sa.func.replace(sa.func.replace(webhooks.c.origin, "https://", ""), "http://", ""), "0123456789"), ":"
+)
+_DUE = (
+    sa.select(table.c.id, table.c.webhook_id, table.c.tenant, _HOST)
+    .join(webhooks, webhooks.c.id == table.c.webhook_id)
+    .where(
+        _PENDING,
+        table.c.due_at <= now(),
+        webhooks.c.disabled_at.is_(None),
+        _HOST.not_in(sa.bindparam("busy_hosts", expanding=True)),
+        table.c.tenant.not_in(sa.bindparam("busy_tenants", expanding=True)),
+        table.c.id.not_in(sa.bindparam("chosen", expanding=True)),
+    )
+    .order_by(table.c.due_at)
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
 _LOCK_RECEIVER = sa.select(webhooks.c.id).where(webhooks.c.id == sa.bindparam("of_webhook")).with_for_update()
 _PARCEL = (
     sa.select(
@@ -64,21 +81,14 @@ _GIVEN_UP = sa.update(table).where(*_MINE).values(**_NOTE, state="parked", due_a
 class Outbox(RecordPart):
     """Hands out what is due to be sent, and notes what became of it."""
 
-    def take_deliveries(self, limit: int, lease: float, busy: Collection[str], share: int) -> list[DueDelivery]:
-        """Take at most `limit` deliveries for `lease` seconds, the longest due first.
+    def take_deliveries(self, limit: int, lease: float, shares: Shares) -> list[DueDelivery]:
+        """Take at most `limit` deliveries for `lease` seconds, the longest due first, as far as `shares` have room.
 
-        At most `share` go to one origin, and none to those that are `busy`.
+        Those that are chosen are counted in `shares`.
         """
-        with self._database.read() as connection:
-            rows = connection.execute(_due(len(busy) > 0), {"busy": list(busy)} if busy else {}).all()
-        if not rows:
+        chosen = self._choose(limit, shares)
+        if not chosen:
             return []
-        taken: Counter[str] = Counter()
-        chosen: dict[str, tuple[str, str]] = {}
-        for id, webhook_id, origin in rows:
-            if len(chosen) < limit and taken[origin] < share:
-                taken[origin] += 1
-                chosen[id] = (webhook_id, origin)
         free = sa.select(table.c.id).where(table.c.id.in_(list(chosen)), _PENDING, table.c.due_at <= now())
         take = (
             sa.update(table)
@@ -87,10 +97,37 @@ class Outbox(RecordPart):
             .returning(table.c.id, table.c.attempts, now() - table.c.since)
         )
         with self._database.begin() as connection:
-            return [
-                DueDelivery(id=id, webhook_id=chosen[id][0], origin=chosen[id][1], attempt=attempt, tried_for=tried_for)
-                for id, attempt, tried_for in connection.execute(take).all()
-            ]
+            taken = connection.execute(take).all()
+        return [
+            DueDelivery(
+                id=id,
+                webhook_id=chosen[id][0],
+                tenant=chosen[id][1],
+                host=chosen[id][2],
+                attempt=attempt,
+                tried_for=tried_for,
+            )
+            for id, attempt, tried_for in taken
+        ]
+
+    def _choose(self, limit: int, shares: Shares) -> dict[str, tuple[str, str, str]]:
+        """Return the webhooks, tenants and hosts of the deliveries that are to be taken, by their ids.
+
+        One tenant may have more that is due than one look reads. So it is looked again, without those that have become
+        busy by what was chosen, until there is no more, or no room. Each look chooses one at least: its first.
+        """
+        chosen: dict[str, tuple[str, str, str]] = {}
+        complete = False
+        with self._database.read() as connection:
+            while len(chosen) < limit and not complete:
+                busy = {"busy_hosts": shares.busy_hosts, "busy_tenants": shares.busy_tenants}
+                rows = connection.execute(_DUE, busy | {"chosen": list(chosen), "most": _LOOK}).all()
+                complete = len(rows) < _LOOK
+                for id, webhook_id, tenant, host in rows:
+                    if len(chosen) < limit and shares.has_room(host, tenant):
+                        shares.begin(host, tenant)
+                        chosen[id] = (webhook_id, tenant, host)
+        return chosen
 
     def parcel(self, due: DueDelivery) -> Parcel | None:
         """All that is needed to send a delivery; None if it is no longer the taker's, or its receiver is gone."""
@@ -137,10 +174,13 @@ class Outbox(RecordPart):
     def forget_deliveries(self, age: float, limit: int) -> int:
         """Delete deliveries that were delivered or parked so many seconds ago, at most `limit`, and return how many.
 
-        And those that were due so long ago: their receiver was taken away while the event was written.
+        And those that were due so long ago, and whose receiver was taken away, or disabled as long ago, while the
+        event was written. Those of other receivers wait, however long no one sent them.
         """
         ended = sa.select(table.c.id).where(table.c.ended_at.is_not(None), table.c.ended_at <= now() - age)
-        left = sa.select(table.c.id).where(_PENDING, table.c.due_at <= now() - age)
+        lately = sa.or_(webhooks.c.disabled_at.is_(None), webhooks.c.disabled_at > now() - age)
+        awaited = sa.exists().where(webhooks.c.id == table.c.webhook_id, lately)
+        left = sa.select(table.c.id).where(_PENDING, table.c.due_at <= now() - age, ~awaited)
         old = sa.union_all(ended, left).limit(limit)
         with self._database.begin() as connection:
             return connection.execute(sa.delete(table).where(table.c.id.in_(old))).rowcount
@@ -150,21 +190,16 @@ def _event(row: Sequence[Any], document: Json | None) -> EventRecord:
     return EventRecord(**dict(zip(field_names(_EVENT), row, strict=True)), document=document)
 
 
-@cache
-def _due(any_busy: bool) -> sa.Select[str, str, str]:
-    found = (
-        sa.select(table.c.id, table.c.webhook_id, webhooks.c.origin)
-        .join(webhooks, webhooks.c.id == table.c.webhook_id)
-        .where(_PENDING, table.c.due_at <= now(), webhooks.c.disabled_at.is_(None))
-        .order_by(table.c.due_at)
-        .limit(_LOOK)
-    )
-    return found.where(webhooks.c.origin.not_in(sa.bindparam("busy", expanding=True))) if any_busy else found
+def _line(state: str, since: sa.Column[Any]) -> sa.Select[int, float]:
+    return sa.select(sa.func.count(), now() - sa.func.min(since)).where(table.c.state == word(state))
 
 
 _LINES = {
-    state: sa.select(sa.func.count(), now() - sa.func.min(since)).where(table.c.state == word(state))
-    for state, since in (("pending", table.c.since), ("parked", table.c.ended_at))
+    # Those whose receiver was disabled or deleted while their events were written wait for no one.
+    "pending": _line("pending", table.c.since)
+    .join(webhooks, webhooks.c.id == table.c.webhook_id)
+    .where(webhooks.c.disabled_at.is_(None)),
+    "parked": _line("parked", table.c.ended_at),
 }
 
 

@@ -15,7 +15,7 @@ from turnwise.record.database.webhook_tables import webhook_deliveries, webhook_
 from turnwise.record.transaction.part import RecordPart, TenantPart
 from turnwise.record.webhooks.new_webhook import NewWebhook
 from turnwise.record.webhooks.records import WebhookRecord
-from turnwise.record.webhooks.writing import disable, listen, write_webhook
+from turnwise.record.webhooks.writing import disable, listen, park_pending, write_webhook
 
 # Each event of a run is written for every one of them, in the run's own transaction.
 MOST_WEBHOOKS = 100
@@ -24,6 +24,7 @@ _COUNT = (
     .select_from(webhooks)
     .where(webhooks.c.tenant == sa.bindparam("of_tenant"), webhooks.c.run_id.is_(None))
 )
+_DISABLED = "the webhook was disabled"
 _SECRET = ("secret", "previous_secret")
 _SHOWN = tuple(column for column in webhooks.c if column.name not in _SECRET)
 _NAMES = names(_SHOWN)
@@ -111,11 +112,14 @@ class ReceiverChanges(TenantPart, Receivers):
             active = before.disabled_at is None if active is None else active
             if active:
                 values |= {"disabled_at": None, "disabled_reason": None}
+                if before.disabled_at is not None:
+                    # Transactions that were open when it was disabled have written their events since.
+                    park_pending(connection, webhook_id, _DISABLED)
                 listen(connection, webhook_id, before.tenant, before.run_id, events or before.events)
             if values:
                 connection.execute(sa.update(webhooks).where(webhooks.c.id == webhook_id).values(values))
             if not active:
-                disable(connection, webhook_id, "request", "the webhook was disabled")
+                disable(connection, webhook_id, "request", _DISABLED)
             self._audited(connection, webhook_id)
             return self._known_webhook(connection, webhook_id)
 

@@ -69,7 +69,8 @@ class DueDelivery:
 
     id: str
     webhook_id: str
-    origin: str
+    tenant: str
+    host: str
     attempt: int
     tried_for: float
 

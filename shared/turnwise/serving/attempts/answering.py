@@ -86,6 +86,7 @@ class Answering:
             # A first claim follows no one who could have left receipts.
             before = self._store.receipts(claim.ask.run_id, claim.ask.id) if claim.token > 1 else ()
             collecting = self._collecting(claim, served)
+            prefixes = self._app.tree(claim.run.task).root.prefixes
         except DatabaseUnavailableError:
             raise
         except BaseException as error:  # whatever an application raises ends its run, on record
@@ -106,6 +107,7 @@ class Answering:
             cancellation=cancellation or Cancellation(),
             work=work,
             collecting=collecting,
+            prefixes=prefixes,
         )
         outcome = attempt.outcome(message)
         kept = outcome.error if isinstance(outcome, Reply) else None

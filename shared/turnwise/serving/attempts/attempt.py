@@ -17,6 +17,7 @@ from turnwise.base.cancellation import CANCELLATION, Cancellation
 from turnwise.base.process_end import ends_process
 from turnwise.base.sync_async import run_sync
 from turnwise.errors import (
+    AttributeNotSavedError,
     CallCancelledError,
     DatabaseUnavailableError,
     LimitReachedError,
@@ -24,6 +25,7 @@ from turnwise.errors import (
 )
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import Entity
+from turnwise.messages.signals import PREFIXES
 from turnwise.messages.stop_reason import by_refusal
 from turnwise.messages.tool_registry import owners_in
 from turnwise.messages.wire import encode_document
@@ -48,6 +50,9 @@ logger = logging.getLogger(__name__)
 _AWAY = "database_away"
 # Seconds between two looks at most whether a provider is back. It is one call for all that wait, so it is cheap.
 _LONGEST_LOOK = 60.0
+# Seconds in which no one claims an ask whose reading met an outage again: doubled with each of its claims, up to the
+# last. After the first one there is no pause: the database is back, or its release could not be written.
+_FIRST_PAUSE, _LAST_PAUSE = 0.5, 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +66,8 @@ class Attempt:
     cancellation: Cancellation
     work: Work
     collecting: Collecting | None = None
+    # Those of the whole tree.
+    prefixes: frozenset[str] = frozenset()
 
     def outcome(self, message: ChatDocument | None) -> Outcome | None:
         """Return what becomes of the ask, with what was used on the way; None if this process has to end without a
@@ -90,8 +97,10 @@ class Attempt:
         value, refused = self._called(message, shared)
         shared.check()
         entity = Entity.LLM if self.claim.ask.responder == "llm" else Entity.AGENT
-        document, owners = said(self.served.agent, entity, value, message), owners_in(self.served.registry)
-        body = encode_document(document, owners) if document is not None else None
+        document, body = said(self.served.agent, entity, value, message), None
+        if document is not None:
+            self.served.check_answer(document)
+            body = encode_document(document, owners_in(self.served.registry))
         record, state = self.served.record(), self.served.state()
         keep, rows = self.served.history_changes()
         handled = self.served.agent.tools_handled
@@ -107,6 +116,7 @@ class Attempt:
             usage=self._usage(),
             calls=self.gate.calls(),
             work=self.work.told(),
+            in_doubt=self.handlers.unkept,
         )
 
     def _called(self, message: ChatDocument | None, shared: GlobalStateKept) -> tuple[Any, LimitReachedError | None]:
@@ -118,6 +128,7 @@ class Attempt:
             UNATTENDED: True,
             KEPT: shared,
             CANCELLATION: self.cancellation,
+            PREFIXES: self.prefixes,
         }
         call = self.handlers.within(current_call().having(around))
         try:
@@ -161,9 +172,7 @@ class Attempt:
     def _cut(self, error: BaseException) -> Release | Deferral | None:
         """Return what becomes of an ask whose call ended by no fault of its own; None if that is not so."""
         if isinstance(error, DatabaseUnavailableError):
-            told = "Could not read for %s, it is released: %s"
-            logger.warning(told, self.claim.ask.id, error, extra={"action": "record_unreadable"})
-            return Release(reason=_AWAY)
+            return unread(self.claim, error)
         if isinstance(error, CallDeferred):
             wait = error.wait
             collect = error.request if isinstance(error, CallCollected) else None
@@ -173,13 +182,30 @@ class Attempt:
             return Release(reason=self.cancellation.cause.value)
         return None
 
-    def _failed(self, error: BaseException) -> Reply:
-        """The error for the record: nothing of a failed call lasts but what it cost."""
+    def _failed(self, error: BaseException) -> Outcome | None:
+        """The error for the record: nothing of a failed call lasts but what it cost, and what handlers had done."""
         kept = self._record_of(error)
         if self.claim.ask.responder == "llm" and (kind := kind_of(error)) is not None:
             kept = replace(kept, kind=kind.value, model=self._model(), of_model=True)
         self._tell(error, kept)
-        return Reply(kind="error", error=kept)
+        try:
+            return Reply(kind="error", error=kept, in_doubt=self._leaves_doubt(error))
+        except Interruption as interruption:
+            return self._interrupted(interruption)
+
+    def _leaves_doubt(self, error: BaseException) -> bool:
+        """Keep the results of handlers that have returned, for a retry of the run.
+
+        Return whether that of one which may not be called twice cannot be kept.
+        """
+        # Changes outside of the agents, as to a `GlobalState`, are not kept, and a result without them would be wrong.
+        if not isinstance(error, AttributeNotSavedError):
+            try:
+                self.handlers.settle()
+            except Exception as refused:  # noqa: BLE001 - values of the application's may refuse with anything
+                told = "The results of the handlers of %s cannot be kept: %s"
+                logger.warning(told, self.claim.ask.id, refused, extra={"action": "receipts_refused"})
+        return self.handlers.unkept
 
     def _tell(self, error: BaseException, kept: RaisedError) -> None:
         """Write the line of a failure: a model's refusal says all itself, what code has raised needs its traceback."""
@@ -204,7 +230,7 @@ class Attempt:
             settle()
         except Interruption as interruption:
             return self._interrupted(interruption)
-        except TurnwiseError as error:  # what the calls left on the agent cannot be kept
+        except Exception as error:  # noqa: BLE001 - what the calls returned, or left on the agent, cannot be kept
             return self._failed(error)
         in_doubt = self.handlers.in_doubt
         if in_doubt is None or isinstance(left, Deferral):  # what a handler raised is no doubt
@@ -230,6 +256,19 @@ class Attempt:
         # A handler seldom calls both; where it does, one name has to stand for all.
         other = agent.other_model if self.claim.ask.responder == "agent" else None
         return usage_of(other or self._model() or "", used)
+
+
+def unread(claim: Claim, error: DatabaseUnavailableError) -> Release:
+    """The release of an ask whose reading met an outage.
+
+    Where the database still takes writes, as with a permission that one table lacks, it would be claimed and released
+    without end.
+    """
+    told = "Could not read for %s, it is released: %s"
+    logger.warning(told, claim.ask.id, error, extra={"action": "record_unreadable"})
+    before = claim.token // 2  # a claim and a release each count the token up
+    pause = min(_FIRST_PAUSE * 2.0 ** min(before - 1, 10), _LAST_PAUSE) if before else 0.0
+    return Release(reason=_AWAY, pause=pause)
 
 
 def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocument | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -20,7 +20,11 @@ from turnwise.agents.output.format_setting import check_lasting, restore_format
 from turnwise.agents.own_attributes import AgentTemplate, template_of
 from turnwise.base.copies import bare_copy, copied_model
 from turnwise.errors import ConfigurationError
+from turnwise.machine.done import ends_tasks
+from turnwise.messages.document import ChatDocument
 from turnwise.messages.tool_message import ToolMessage
+from turnwise.messages.tool_registry import owners_in, place_of_tool
+from turnwise.messages.tools.orchestration import AgentDoneTool
 from turnwise.messages.toolset import AgentFacts
 from turnwise.models.base import LLMMessage, OpenAIToolCall, Role
 from turnwise.models.language_model import LanguageModel
@@ -35,6 +39,8 @@ LoadHistory = Callable[[], list[LLMMessage]]
 
 # The parts of an agent's record that its facts are made of, but for its open calls.
 _OF_FACTS = frozenset(("tools", "output_format", "settings"))
+
+_HOW = "for instance with enable_message(..., use=False, handle=False)"
 
 
 def over_template(
@@ -66,10 +72,12 @@ def facts_of(template: ChatAgent, saved: records.AgentRecord, registry: Registry
     if facts is None or (record is not None and not _OF_FACTS.isdisjoint(record)):
         return over_template(template, saved, registry).facts()
     length = saved.history_len
-    calls = facts.open_calls
+    calls, silent = facts.open_calls, facts.silent
     if record is not None:
         calls = tuple(OpenAIToolCall.model_validate(call) for call in record.get("open_calls", ()))
-    return facts._replace(open_calls=calls, history_len=length + 1 if length else 0)
+        # A turn has set its own method for messages without a tool on the agent.
+        silent = silent and "_own_handling" not in (record.get("attributes") or ())
+    return facts._replace(open_calls=calls, history_len=length + 1 if length else 0, silent=silent)
 
 
 def _take_over(agent: ChatAgent, known: AgentTemplate, record: AgentMemory, registry: Registry) -> Unread | None:
@@ -138,6 +146,38 @@ class ServedAgent:
         before = self.saved.record if self.saved.record is not None else self.template.record.dump()
         return now if now != before else None
 
+    def check_answer(self, document: ChatDocument) -> None:
+        """Raise `ConfigurationError` for a tool that ends tasks, but not when it is read under its name."""
+        self.check_ends(self.unknown_ends(document))
+
+    def unknown_ends(self, value: Any) -> dict[str, str]:
+        """Return the tools of an answer that end tasks, but not when they are read under their names: these, and the
+        classes.
+        """
+        owners, unknown = owners_in(self.registry), {}
+        for tool in _attached(value):
+            kind = type(tool)
+            if not ends_tasks(kind):
+                continue
+            name = kind.name() or tool.request
+            if not self._ends(place_of_tool(name, owners[kind]) if kind in owners else name):
+                unknown[name] = kind.__qualname__
+        return unknown
+
+    def check_ends(self, unknown: Mapping[str, str]) -> None:
+        """Raise `ConfigurationError` for one of these tools that still is unknown."""
+        for name, kind in unknown.items():
+            if not self._ends(name):
+                raise ConfigurationError(
+                    f"an answer of agent {self.agent.config.name!r} holds the tool {name!r} ({kind}), which ends "
+                    f"tasks, but no agent of the application {_unknown(name, self.registry)}; enable it in the "
+                    f"factory, {_HOW}"
+                )
+
+    def _ends(self, place: str) -> bool:
+        found = self.registry.get(place)
+        return found is not None and ends_tasks(found)
+
     def state(self) -> Json | None:
         """The application's state, if it is not what was saved."""
         now = self._state()
@@ -197,9 +237,24 @@ def _check_tools(agent: ChatAgent, template: ChatAgent, registry: Registry) -> N
         if made.get(name) is not kind and registry.get(name) is not kind and name not in agent.toolbox.addressed:
             raise ConfigurationError(
                 f"the tool {name!r} ({kind.__qualname__}) was enabled in a turn, but no agent of the application "
-                f"{'knows it' if name not in registry else 'knows that class by its name'}; enable it in the factory, "
-                "for instance with enable_message(..., use=False, handle=False)"
+                f"{_unknown(name, registry)}; enable it in the factory, {_HOW}"
             )
+
+
+def _unknown(name: str, registry: Registry) -> str:
+    return "knows it" if name not in registry else "knows that class by its name"
+
+
+def _attached(value: Any) -> Iterator[ToolMessage]:
+    """The tools of an answer, or of what a handler returned, and those that they hand on."""
+    if isinstance(value, ToolMessage):
+        tools = [value]
+    else:
+        tools = value.tool_messages if isinstance(value, ChatDocument) else []
+    for tool in tools:
+        yield tool
+        if isinstance(tool, AgentDoneTool):
+            yield from tool.tools
 
 
 def history_row(message: LLMMessage) -> NewHistory:

@@ -157,6 +157,11 @@ class ServedCalls(HandlerCalls):
             self._keep(self._ready)
 
     @property
+    def unkept(self) -> bool:
+        """Return whether a call that may not be made twice has ended, and is not on record."""
+        return any(call.effect == "once" for call, _ in self._done)
+
+    @property
     def _must_be_kept(self) -> bool:
         return any(call.effect != "read_only" for call, _ in self._done)
 
@@ -178,6 +183,9 @@ class ServedCalls(HandlerCalls):
 
     def _receipt(self, call: HandlerCall, value: Any, *, last: bool) -> Receipt:
         state, record = self._served.changes() if last else (None, None)
+        result = _result(value, owners_in(self._served.registry))
+        if ends := self._served.unknown_ends(value):
+            result["ends"] = ends
         return Receipt(
             call_no=call.no,
             tool=call.tool,
@@ -185,12 +193,13 @@ class ServedCalls(HandlerCalls):
             key=call.key,
             effect=call.effect,
             arguments=_arguments(call),
-            result=_result(value, owners_in(self._served.registry)),
+            result=result,
             state=state,
             record=record,
         )
 
     def _value(self, result: Json) -> Any:
+        self._served.check_ends(result.get("ends", {}))
         value = decode_value(result.get("value"), self._served.registry)
         if isinstance(value, ChatDocument):
             value._find_parent = self._find

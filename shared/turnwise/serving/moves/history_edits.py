@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwise.agents.chat_agent import ChatAgent
-from turnwise.agents.history.history import calls_without_result, first_incoming
+from turnwise.agents.history.history import between, calls_without_result, first_incoming
 from turnwise.machine.actions import Clear, CutBack, Edit, Reset, Seed, TakeBack
 from turnwise.models.base import LLMMessage, Role
 from turnwise.record.transaction.run_transaction import RunTransaction
@@ -42,26 +42,30 @@ def apply_edit(tx: RunTransaction, edit: Edit, template: ChatAgent, registry: Re
 
 
 def _cut_back(tx: RunTransaction, edit: CutBack, template: ChatAgent, registry: Registry) -> None:
-    """Keep the messages up to the task's first incoming one, and the last.
+    """Drop what lies between the task's first incoming message and the last one.
 
-    Stored rows lack the system message, which is index 0 of an agent's history: so the message with index `first` is
-    row `first - 1`, and `first` rows are kept.
+    Stored rows lack the system message, which is index 0 of an agent's history: the message with index `n` is row
+    `n - 1`, and the rows before it are `n - 1`.
     """
     saved = tx.agent(edit.agent)
-    last = saved.history_len - 1
-    if last <= max(edit.start, 1):
+    last = saved.history_len
+    if last <= max(edit.start, 1) + 1:
         return
-    first = first_incoming(edit.start, LLMMessage.model_validate(tx.history_row(edit.agent, 0).body))
-    if last <= first:
+
+    def message(index: int) -> LLMMessage:
+        return LLMMessage.model_validate(tx.history_row(edit.agent, index - 1).body)
+
+    dropped = between(message, first_incoming(edit.start, message(1)), last)
+    if not dropped:
         return
-    row = tx.history_row(edit.agent, last)
-    tx.cut_history(edit.agent, first)
+    rows = [tx.history_row(edit.agent, index - 1) for index in range(dropped.stop, last + 1)]
+    tx.cut_history(edit.agent, dropped.start - 1)
     tx.append_history(
         edit.agent,
-        [NewHistory(role=row.role, body=row.body, tokens=row.tokens, document_id=row.document_id)],
+        [NewHistory(role=row.role, body=row.body, tokens=row.tokens, document_id=row.document_id) for row in rows],
     )
     served = over_template(template, saved, registry)
-    served.agent.record.fitted = min(served.agent.record.fitted, first + 1)
+    served.agent.record.fitted = min(served.agent.record.fitted, dropped.start)
     tx.save_agent(edit.agent, record=served.record(), state=None)
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
+from turnwise.base.times import when
 from turnwise.record.values.records import EventRecord, Json, RunRecord
 from turnwise.record.webhooks.records import Parcel
 
@@ -73,4 +73,4 @@ def _message(document: Json) -> Json:
 
 
 def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")
+    return when(at).isoformat().replace("+00:00", "Z")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterable, Mapping
-from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -12,6 +11,8 @@ from urllib.parse import urlsplit
 import httpcore2
 
 from turnwise.base.clock import SYSTEM_CLOCK
+from turnwise.base.json_bounds import storable
+from turnwise.base.retry_after import seconds_asked
 from turnwise.errors import InvalidWebhookError
 from turnwise.observability.redaction import redact
 from turnwise.record.webhooks.records import Attempted
@@ -102,24 +103,13 @@ def _judged(response: Any, text: str) -> Attempted:
 
 
 def _retry_after(headers: Iterable[tuple[bytes, bytes]]) -> float | None:
-    """The seconds that a receiver asks for, as a number or as a date (RFC 9110, 10.2.3)."""
+    """The seconds that a receiver asks for."""
     found = {name.lower(): value.decode("latin-1").strip() for name, value in headers}
-    text = found.get(b"retry-after", "")
-    seconds = float(text) if text.isdecimal() else _seconds_between(found.get(b"date", ""), text)
-    return None if seconds is None else min(max(seconds, 0.0), _LONGEST_WAIT)
-
-
-def _seconds_between(date: str, later: str) -> float | None:
-    """The seconds between two dates of HTTP, which are of one clock; None where one of them is none."""
-    try:
-        return (parsedate_to_datetime(later) - parsedate_to_datetime(date)).total_seconds()
-    except (ValueError, TypeError, OverflowError):  # no dates, one without an offset, or one with an absurd offset
-        return None
+    return seconds_asked(found.get(b"retry-after", ""), found.get(b"date", ""), _LONGEST_WAIT)
 
 
 def _short(text: str) -> str:
-    # PostgreSQL's text has no NUL.
-    return redact(text.replace("\x00", "\ufffd"))[:_MOST_KEPT]
+    return redact(storable(text))[:_MOST_KEPT]
 
 
 class _CheckedBackend(httpcore2.NetworkBackend):

@@ -79,14 +79,10 @@ def ended_once(history: History, run: Row) -> Iterator[Violation]:
 
 
 def one_reply(history: History, run: Row) -> Iterator[Violation]:
-    """Each ask has at most one accepted reply, told once; one that is answered has it."""
+    """Each ask has at most one accepted reply, told once each time it was asked; one that is answered has it."""
     asks = {ask["id"]: ask for ask in history.of_run("asks", run["id"])}
     accepted = Counter(reply["ask_id"] for reply in history.of_run("replies", run["id"]) if reply["accepted"])
-    told = Counter(
-        event["ask_id"]
-        for event in history.of_run("events", run["id"])
-        if event["type"] in ("turn.replied", "human.answered")
-    )
+    told = _told(history, run)
     for ask_id, ask in asks.items():
         if accepted[ask_id] > 1 or told[ask_id] > 1:
             text = f"the ask {ask_id} has {accepted[ask_id]} accepted replies, {told[ask_id]} of them told"
@@ -96,6 +92,19 @@ def one_reply(history: History, run: Row) -> Iterator[Violation]:
             yield _found(history, run, "one ask, one reply", text, _place(history, run, ask_id))
     for ask_id in set(accepted) - set(asks):
         yield _found(history, run, "one ask, one reply", f"there is a reply to {ask_id}, which was never asked")
+
+
+def _told(history: History, run: Row) -> Counter[str]:
+    """Return how often a reply to each ask was told, at most, from one retry that asked it again to the next."""
+    most, since = Counter[str](), Counter[str]()
+    for event in history.of_run("events", run["id"]):
+        ask_id = event["ask_id"]
+        if event["type"] == "run.retried" and event["data"]["again"]:
+            since[ask_id] = 0
+        elif event["type"] in ("turn.replied", "human.answered"):
+            since[ask_id] += 1
+            most[ask_id] = max(most[ask_id], since[ask_id])
+    return most
 
 
 def asked_once(history: History, run: Row) -> Iterator[Violation]:
@@ -124,11 +133,11 @@ def counted(history: History, run: Row) -> Iterator[Violation]:
 
 
 def within_limits(history: History, run: Row) -> Iterator[Violation]:
-    """A run has spent no more than it may."""
+    """A run has spent no more than it may; a limit of 0 is none."""
     tokens = run["prompt_tokens"] + run["completion_tokens"]
-    if run["max_cost"] is not None and run["cost"] > run["max_cost"]:
+    if run["max_cost"] and run["cost"] > run["max_cost"]:
         yield _found(history, run, "no overspend", f"{run['id']} cost {run['cost']} USD of {run['max_cost']}")
-    if run["max_tokens"] is not None and tokens > run["max_tokens"]:
+    if run["max_tokens"] and tokens > run["max_tokens"]:
         yield _found(history, run, "no overspend", f"{run['id']} used {tokens} tokens of {run['max_tokens']}")
 
 
@@ -159,7 +168,7 @@ def budgets_kept(history: History, *, quiet: bool) -> Iterator[Violation]:
         name = f"{row['scope']} {row['scope_id']}"
         for what in ("cost", "tokens"):
             limit, taken = row[f"limit_{what}"], row[f"spent_{what}"] + row[f"reserved_{what}"]
-            if limit is not None and taken > limit:
+            if limit and taken > limit:
                 yield Violation(promise="no overspend", sentence=f"{name} took {taken} {what} of {limit}")
             if quiet and row[f"reserved_{what}"]:
                 left = row[f"reserved_{what}"]

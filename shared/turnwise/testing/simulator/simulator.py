@@ -109,16 +109,23 @@ class Simulator:
     A schedule is an installation of its own: two coordinators, two workers and a gateway over one SQLite file, in
     simulated time. Its seed decides everything: who acts when, what goes wrong, which ids are given.
 
-    Raises `ConfigurationError` for a scenario without an `App` or without conversations.
+    Raises `ConfigurationError` for a scenario without an `App` or without conversations that take part, and for a
+    setting that does not exist.
     """
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
+        _check_settings(scenario)
         if not isinstance(scenario.app, App):
             raise ConfigurationError(f"the application of the scenario is {scenario.app!r}; expected an App")
         self._all = [_conversation(each) for each in scenario.conversations]
         if not self._all:
             raise ConfigurationError("the scenario has no conversations; give each as a pair of task and message")
+        if scenario.only is not None and all(scenario.only != each.task for each in self._all):
+            tasks = ", ".join(sorted({each.task for each in self._all}))
+            raise ConfigurationError(f"only={scenario.only!r} is the task of no conversation; those are of {tasks}")
+        if scenario.at_once < 1:
+            raise ConfigurationError(f"at_once is {scenario.at_once}; expected at least 1 conversation")
         self._directory = Path(tempfile.mkdtemp(prefix="turnwise-", dir=_MEMORY if _MEMORY.is_dir() else None))
         self._installation = Installation(scenario.app, self._directory, scenario.provider)
         self._settings: dict[tuple[bool, bool], ServiceSettings] = {}
@@ -139,6 +146,7 @@ class Simulator:
 
     def use(self, scenario: Scenario) -> None:
         """Continue with other faults, settings or checks; application and conversations stay the same."""
+        _check_settings(scenario)
         self.scenario = scenario
         self._settings.clear()
 
@@ -170,7 +178,7 @@ class Simulator:
         for seed in seeds:
             outcome = self.run(seed)
             if outcome.violations:
-                raise SimulationFailed(outcome, repeat.format(seed=seed))
+                raise SimulationFailed(outcome, repeat.replace("{seed}", str(seed)))
             report.add(outcome)
             if progress is not None:
                 progress(report)
@@ -228,6 +236,12 @@ class Simulator:
                 given = {name: value for name, value in given.items() if not name.startswith(_SHARED_BUDGETS)}
             self._settings[with_reply, quiet] = ServiceSettings(_env_file=None, **given)
         return self._settings[with_reply, quiet]
+
+
+def _check_settings(scenario: Scenario) -> None:
+    unknown = sorted(scenario.settings.keys() - ServiceSettings.model_fields.keys())
+    if unknown:
+        raise ConfigurationError(f"there is no setting {unknown[0]!r}; settings are named as in ServiceSettings")
 
 
 def _undisturbed(conversation: Conversation) -> Conversation:
