@@ -16,9 +16,11 @@ from tests.support.store_parts import new_run
 from turnwise.client import Client
 from turnwise.errors import InvalidRequestError
 from turnwise.record.asks.worker_records import WorkerInfo
+from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.states import RunStatus
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.kept_errors import KeptError, RaisedError
+from turnwise.record.values.records import RunRecord
 from turnwise.serving.moves.move import fail
 
 __all__ = ["terminal"]
@@ -93,6 +95,35 @@ def test_failed_runs_are_retried_and_what_cannot_be_is_refused_with_why(gateway:
     assert (done.matched, done.changed) == (3, 2)
     assert [(one.run, one.code) for one in done.refused] == [(first, "session_went_on")]
     assert [gateway.store.inspector.run(run).status for run in (good, other, first)] == ["queued", "queued", "failed"]
+
+
+def test_a_repeated_cancel_counts_the_runs_that_it_has_ended(gateway: Served) -> None:
+    ended, other = gateway.submit(), gateway.submit()
+    body, key = {"filter": {"task": "desk"}}, {"Idempotency-Key": "cancel-all"}
+
+    first = gateway.http.post("/v1/runs/cancel", json=body, headers=key)
+    with gateway.store.coordinator.locked(ended) as transaction:
+        transaction.finish(RunStatus.CANCELLED, "KILL")
+    again = gateway.http.post("/v1/runs/cancel", json=body, headers=key)
+
+    assert (first.json()["changed"], sorted(first.json()["runs"])) == (2, sorted([ended, other]))
+    assert again.json() == first.json()
+
+
+def test_a_run_that_ends_before_it_is_cancelled_is_refused(gateway: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = gateway.submit()
+    real = TenantRole.request_cancel
+
+    def late(role: TenantRole, run_id: str) -> RunRecord:
+        gateway.finish(run_id)
+        return real(role, run_id)
+
+    monkeypatch.setattr(TenantRole, "request_cancel", late)
+    done = gateway.http.post(
+        "/v1/runs/cancel", json={"filter": {"task": "desk"}}, headers={"Idempotency-Key": "late"}
+    ).json()
+
+    assert (done["changed"], [(one["run"], one["code"]) for one in done["refused"]]) == (0, [(run, "already_ended")])
 
 
 @pytest.mark.parametrize("filter", [{}, {"status": None}, {"colour": "red"}, {"status": "completed"}])

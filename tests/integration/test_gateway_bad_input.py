@@ -61,6 +61,7 @@ def test_what_is_not_json_is_refused(gateway: Served, body: bytes) -> None:
         ({"priority": 1_000}, "body.priority"),
         ({"tags": "urgent"}, "body.tags"),
         ({"tags": ["a\u0000b"]}, "body.tags.0"),
+        ({"version": "7\u0000"}, "body.version"),
         ({"metadata": ["a"]}, "body.metadata"),
         ({"metadata": {"a": "\ud800"}}, "body.metadata"),
         ({"message": "a\ud800"}, "body.message"),
@@ -148,7 +149,15 @@ def test_a_form_is_refused_with_the_type_that_is_expected(gateway: Served) -> No
 
 @pytest.mark.parametrize(
     "path",
-    ["/nothing", "/v1/runs/run_0", "/v1/runs/%00", "/v1/runs/run_0/events", "/v1/sessions/s", "/v1/sessions/%00"],
+    [
+        "/nothing",
+        "/v1/runs/",
+        "/v1/runs/run_0",
+        "/v1/runs/%00",
+        "/v1/runs/run_0/events",
+        "/v1/sessions/s",
+        "/v1/sessions/%00",
+    ],
 )
 def test_what_does_not_exist_is_a_problem_too(gateway: Served, path: str) -> None:
     response = gateway.http.get(path)
@@ -157,11 +166,15 @@ def test_what_does_not_exist_is_a_problem_too(gateway: Served, path: str) -> Non
     assert response.json()["code"] == "not_found"
 
 
-def test_a_wrong_method_is_a_problem_that_names_the_right_ones(gateway: Served) -> None:
-    response = gateway.http.put("/v1/runs")
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [("/v1/runs", "GET, POST"), ("/v1/runs/run_0", "GET, PATCH"), ("/health/live", "GET, HEAD")],
+)
+def test_a_wrong_method_is_a_problem_that_names_the_right_ones(gateway: Served, path: str, allowed: str) -> None:
+    response = gateway.http.put(path)
 
     assert (response.status_code, response.json()["code"]) == (405, "method_not_allowed")
-    assert response.headers["allow"]
+    assert response.headers["allow"] == allowed
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,10 @@ def application() -> App:
         task.add_sub_task([Task(billing, name="pay", single_round=True), Task(billing, name="look", interactive=False)])
         return task
 
+    @app.task(name="desk/at night")
+    def night() -> Task[Any]:
+        return Task(ChatAgent(ChatAgentConfig(name="guard", llm=None)), interactive=False)
+
     return app
 
 
@@ -109,3 +113,17 @@ def test_a_task_that_there_is_not_is_not_found(gateway: Served) -> None:
     response = gateway.http.get("/v1/tasks/nothing")
 
     assert (response.status_code, response.json()["code"]) == (404, "not_found")
+
+
+def test_a_name_with_a_slash_is_found_in_every_address(gateway: Served) -> None:
+    name = "desk/at night"
+    with Client(gateway.base_url) as client:
+        assert client.task(name).tree.path == "guard"
+        assert client.pause("task", name, reason="dawn").name == name
+        assert [pause.name for pause in client.pauses()] == [name]
+        assert client.resume("task", name).reason == "dawn"
+    assert gateway.http.get("/v1/models/desk%2Fat%20night").json()["id"] == name
+
+    assert gateway.http.get("/v1/tasks/desk/by%20day").json()["code"] == "not_found"
+    paths = gateway.http.get("/openapi.json").json()["paths"]
+    assert {"/v1/tasks/{name}", "/v1/pauses/{kind}/{name}", "/v1/models/{model}"} <= set(paths)

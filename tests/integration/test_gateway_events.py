@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from tests.e2e.waiting import until
 from tests.support.client_views import numbered
 from tests.support.gateway_parts import Served, served
 
@@ -19,6 +22,9 @@ from turnwise.api.events import DeltaView
 from turnwise.bus.envelope import Notice, TokenNotice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.client import Client
+from turnwise.errors import DatabaseUnavailableError
+from turnwise.record.roles.tenant import TenantRole
+from turnwise_gateway.watching.watch import Watch, Watcher
 
 
 @pytest.fixture
@@ -99,6 +105,35 @@ def test_many_watchers_hear_of_an_event_and_of_text_while_it_is_written(gateway:
     assert seen == [["run.accepted", "Hel", "run.completed"]] * 10
 
 
+def test_a_client_that_leaves_as_the_stream_begins_is_no_watcher_any_more(
+    gateway: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+    of = Watch.of
+
+    @contextmanager
+    def counted(watch: Watch, run_id: str, **wanted: bool) -> Iterator[Watcher]:
+        try:
+            with of(watch, run_id, **wanted) as watcher:
+                yield watcher
+        finally:
+            ended.append(run_id)
+
+    monkeypatch.setattr(Watch, "of", counted)
+    run_id = gateway.submit()
+    for _ in range(50):  # more than are sent before the client has left
+        gateway.happen(run_id, "turn.taken")
+
+    gc.disable()
+    try:
+        for _ in range(20):
+            with gateway.http.stream("GET", f"/v1/runs/{run_id}/events") as response:
+                assert response.status_code == 200
+        until(lambda: len(ended) == 20, "all watchers to end")
+    finally:
+        gc.enable()
+
+
 class _DeafBus(InProcessBus):
     def notify(self, notice: Notice) -> None:
         """Lose every notice."""
@@ -112,6 +147,31 @@ def test_the_slow_poll_finds_what_the_bus_lost(tmp_path: Path) -> None:
         gateway.finish(run_id)
 
         assert [event.type for event in events] == ["run.completed"]
+
+
+@pytest.mark.parametrize("look", ["events", "run"])
+def test_a_stream_goes_on_when_the_database_is_back(
+    gateway: Served, look: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    run_id, real = gateway.submit(), getattr(TenantRole, look)
+    away, back = threading.Event(), threading.Event()
+
+    def look_or_fail(role: TenantRole, *given: Any, **named: Any) -> Any:
+        if back.is_set():
+            return real(role, *given, **named)
+        away.set()
+        raise DatabaseUnavailableError("the database is away")
+
+    with gateway.http.stream("GET", f"/v1/runs/{run_id}/events") as response:
+        events = iter(httpx2.EventSource(response))
+        assert next(events).event == "run.accepted"
+        monkeypatch.setattr(TenantRole, look, look_or_fail)
+        gateway.finish(run_id)
+        assert away.wait(20)
+        back.set()
+        assert [event.event for event in events] == ["run.completed"]
+
+    assert "The events of a run are looked for again: the database is away" in caplog.messages
 
 
 def test_a_client_goes_on_where_it_was_when_the_gateway_is_restarted(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.cli import Terminal, terminal
 from tests.support.client_views import parked_asks, present
 from tests.support.gateway_parts import Served, served
 from tests.support.store_parts import new_ask, new_worker
@@ -18,6 +20,8 @@ from turnwise.errors import ConflictError, InvalidRequestError, NotFoundError
 from turnwise.record.database.schema import asks
 from turnwise.record.states import RunStatus
 from turnwise.record.values.outcomes import Parking, Receipt
+
+__all__ = ["terminal"]
 
 QUEUE = "agent-desk"
 
@@ -83,6 +87,14 @@ def test_the_inbox_shows_questions_and_parked_calls_oldest_first(gateway: Served
         "parked",
         "refund",
     )
+
+
+def test_the_command_lists_all_of_an_inbox_of_several_pages(gateway: Served, terminal: Terminal) -> None:
+    asked = [gateway.ask_human(gateway.submit()) for _ in range(101)]
+
+    listed = json.loads(terminal.run("inbox", "--json", "--url", gateway.base_url))
+
+    assert [item["id"] for item in listed] == asked
 
 
 def test_a_call_that_is_made_again_is_published_at_once(gateway: Served, client: Client) -> None:

@@ -14,8 +14,9 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from tests.e2e.waiting import until
 from tests.support.access_parts import OWNER, World, world
-from tests.support.issuer import Issuer, issuer
+from tests.support.issuer import DESCRIPTION, KEYS, Issuer, issuer
 
 from turnwise.record.tenants.reach import OneTenant
 from turnwise.record.tenants.tenant import TenantLimits
@@ -129,10 +130,7 @@ def test_keys_are_fetched_once_and_a_new_one_when_a_token_names_it(tmp_path: Pat
         assert {asked(made, own.token(key=f"unknown-{n}"))[0] for n in range(5)} == {401}
         assert own.asked["/keys"] <= 2
         own.published = ["one", "two"]
-        began = time.monotonic()
-        while asked(made, own.token(key="two"))[0] != 200:
-            assert time.monotonic() - began < 5
-            time.sleep(0.05)
+        until(lambda: asked(made, own.token(key="two"))[0] == 200, "the new key to be fetched", every=0.05)
         assert asked(made, own.token())[0] == 200
 
 
@@ -142,6 +140,50 @@ def test_an_issuer_that_is_away_is_no_reason_to_refuse_keys(tmp_path: Path, sign
         status, said = asked(made, signing.token(iss=away))
         assert (status, json.loads(said)["code"]) == (503, "issuer_unavailable")
         assert asked(made, made.key(OWNER, "runs:read")[1])[0] == 200
+
+
+def described(jwks_uri: str) -> bytes:
+    return json.dumps({"issuer": "URL", "jwks_uri": jwks_uri}).encode()
+
+
+# The path, and the body of an answer from which no key can be had; URL is the issuer's own.
+UNUSABLE = {
+    "no address of keys": (DESCRIPTION, b'{"issuer": "URL"}'),
+    "an address that is no text": (DESCRIPTION, b'{"issuer": "URL", "jwks_uri": 5}'),
+    "an address that is none": (DESCRIPTION, described("keys")),
+    "an address of a file": (DESCRIPTION, described("file:///etc/passwd")),
+    "an address that cannot be read": (DESCRIPTION, described("http://[::1")),
+    "an address with a line end": (DESCRIPTION, described("http://host\n/keys")),
+    "no object": (DESCRIPTION, b"[1]"),
+    "no JSON": (DESCRIPTION, b"<html>"),
+    "no text": (DESCRIPTION, b'"\xff"'),
+    "too deep": (DESCRIPTION, b"[" * 100_000),
+    "no keys": (KEYS, b'{"keys": []}'),
+    "an error": (KEYS, b'{"error": "try again"}'),
+    "a list": (KEYS, b"[1]"),
+    "keys of no known kind": (KEYS, b'{"keys": [{"kty": "new", "kid": "one"}]}'),
+    "keys to encrypt with": (KEYS, b'{"keys": [{"kty": "oct", "k": "c2VjcmV0", "kid": "one", "use": "enc"}]}'),
+    "a key with a malformed part": (KEYS, b'{"keys": [{"kty": "RSA", "n": "AQAB", "e": "AQAB", "alg": ["RS256"]}]}'),
+    "a page of HTML": (KEYS, b"<html>"),
+    "keys that are no text": (KEYS, b'"\xff"'),
+    "keys that are too deep": (KEYS, b"[" * 100_000),
+}
+
+
+@pytest.mark.parametrize(("path", "body"), UNUSABLE.values(), ids=UNUSABLE)
+def test_an_issuer_without_usable_keys_is_unavailable_and_left_alone_for_a_while(
+    tmp_path: Path, path: str, body: bytes
+) -> None:
+    with issuer() as own, world(tmp_path, oidc_issuer=own.url, oidc_audience="turnwise") as made:
+        own.answers[path] = body.replace(b"URL", own.url.encode())
+
+        refused = [
+            made.gateway.http.get("/v1/runs", headers={"Authorization": f"Bearer {own.token()}"}) for _ in range(2)
+        ]
+
+        assert [(one.status_code, one.json()["code"]) for one in refused] == [(503, "issuer_unavailable")] * 2
+        assert all("Retry-After" in one.headers for one in refused)
+        assert own.asked[path] == 1
 
 
 def test_claims_may_have_other_names_and_lie_deeper(tmp_path: Path, signing: Issuer) -> None:

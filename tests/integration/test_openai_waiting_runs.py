@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import pytest
 from tests.support.gateway_parts import Served, served
 
 from turnwise.record.states import RunStatus
+from turnwise_gateway.openai_door import run_of_request
+from turnwise_gateway.routes import openai
 
 WHICH, REFUND = "Which order?", "Shall I refund that order?"
 
@@ -226,6 +228,71 @@ def test_a_repeated_chat_answer_with_a_key_gets_the_next_question(desk: Served) 
     again = chat(desk, "Hello", WHICH, "111", key="answer")
 
     assert again.json()["choices"][0]["message"]["content"] == REFUND
+    assert answers_of(desk, run) == ["111"]
+
+
+def ahead_of(name: str, module: Any, first: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `first` happen when the function of that name is next called, before it does anything."""
+    real, waits = getattr(module, name), [first]
+
+    def held_up(*given: Any) -> object:
+        if waits:
+            waits.pop()()
+        return real(*given)
+
+    monkeypatch.setattr(module, name, held_up)
+
+
+@pytest.mark.parametrize("respond_or_chat", [respond, chat])
+def test_a_request_sent_twice_at_once_is_shown_the_first_question_twice(
+    desk: Served, respond_or_chat: Callable[..., httpx2.Response], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slower one finds the run of the faster one, which waits for its user by then."""
+    begun: list[str] = []
+
+    def send() -> httpx2.Response:
+        body = {"key": "begin"} | ({"metadata": {"session_id": "talk"}} if respond_or_chat is chat else {})
+        return respond_or_chat(desk, "Hello", **body)
+
+    def faster() -> None:
+        begun.append(run_of(send()))
+        desk.ask_human(begun[0], WHICH)
+
+    ahead_of("_waiting", openai, faster, monkeypatch)
+    slower = send()
+
+    assert (slower.status_code, run_of(slower)) == (200, begun[0]), slower.text
+    assert WHICH in slower.text
+    assert slower.headers["idempotent-replayed"] == "true"
+    assert answers_of(desk, begun[0]) == []
+
+
+@pytest.mark.parametrize("key", [None, "answer"])
+def test_an_answer_sent_twice_at_once_gets_the_same_response_twice(
+    desk: Served, key: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_of(respond(desk, "Hello"))
+    desk.ask_human(run, WHICH, turn=1)
+
+    def faster() -> None:
+        respond(desk, "111", first_of(run), key=key)
+        desk.ask_human(run, REFUND, turn=2)
+
+    ahead_of("_answer", run_of_request, faster, monkeypatch)
+    slower = respond(desk, "111", first_of(run), key=key)
+
+    assert (text_of(slower), slower.headers["idempotent-replayed"]) == (REFUND, "true")
+    assert answers_of(desk, run) == ["111"]
+
+
+def test_the_slower_one_of_two_answers_is_refused(desk: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = run_of(respond(desk, "Hello"))
+    desk.ask_human(run, WHICH)
+
+    ahead_of("_answer", run_of_request, lambda: respond(desk, "111", first_of(run)), monkeypatch)
+    refused = respond(desk, "222", first_of(run))
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "already_answered")
     assert answers_of(desk, run) == ["111"]
 
 

@@ -137,6 +137,8 @@ def create_api(
         lifespan=partial(_open, gateway),
         docs_url=None,
         redoc_url=None,
+        # A redirect would lead to whatever host the request names.
+        redirect_slashes=False,
         description=_DESCRIPTION,
         telemetry=_telemetry(settings.root_path),
     )
@@ -207,7 +209,8 @@ def _add_middleware(
 
 
 def identity(record: AuthenticationRole, settings: ServiceSettings) -> Identity | None:
-    """Return how callers are known; None: not at all."""
+    """Return how callers are known; None: not at all. Raises `ConfigurationError` for an issuer that cannot be used."""
+    settings.check_issuer()
     if settings.auth == "token":
         assert settings.auth_token is not None, "the settings have checked it"
         return SharedToken(record, settings.auth_token.get_secret_value())

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from turnwise.api.body import MAX_DEADLINE, Body, Limits, Money, Tag, plain_text, said
+from turnwise.api.administration import NamedKey
+from turnwise.api.body import MAX_DEADLINE, Body, Limits, Money, Tag, Version, plain_text, said
 from turnwise.base.ids import SESSION_ID
 from turnwise.messages.given_history import GivenMessage
 from turnwise.record.tenants.api_key import MAX_LIFETIME, MAX_OVERLAP
@@ -67,10 +68,8 @@ class Submission(Body):
         description="The run goes on where the last run of this session and task ended, once all before it have ended.",
         examples=["customer-17"],
     )
-    version: str | None = Field(
+    version: Version | None = Field(
         None,
-        min_length=1,
-        max_length=200,
         description="Of the application; needed only where runs are pinned to versions and another one is wanted.",
     )
     limits: Limits = Limits()
@@ -113,9 +112,7 @@ class Fork(Body):
     model: Annotated[str, AfterValidator(plain_text)] | None = Field(
         None, min_length=1, max_length=200, description="For all agents that have a model, in place of their own."
     )
-    version: str | None = Field(
-        None, min_length=1, max_length=200, description="Of the application; the server's own if left out."
-    )
+    version: Version | None = Field(None, description="Of the application; the server's own if left out.")
     session_id: str | None = Field(
         None, pattern=SESSION_ID, description="A new session that begins with the fork; none if left out."
     )
@@ -177,12 +174,9 @@ class Resolved(Body):
 Tenant = Annotated[str, Field(pattern=TENANT_ID, examples=["acme"])]
 
 
-class KeyRequest(Body):
+class KeyRequest(NamedKey):
     """A key to be made."""
 
-    name: Annotated[str, AfterValidator(plain_text)] = Field(
-        min_length=1, max_length=100, description="What it is for.", examples=["the shop's backend"]
-    )
     scopes: list[Scope] = Field(min_length=1, max_length=len(SCOPES), examples=[["runs:read", "runs:write"]])
     tenant: Tenant | None = Field(None, description="For operators; the caller's own if left out.")
     expires_in: float | None = Field(
@@ -259,17 +253,6 @@ class PauseRequest(Body):
         description="Shown with every run that it holds.",
         examples=["provider outage"],
     )
-
-
-class TenantChange(Body):
-    """A tenant's own limits, in place of the installation's settings; these hold for what is left out."""
-
-    day_max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.", examples=["5.00"])
-    day_max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")
-    month_max_cost: Money = Field(None, description="US dollars, a decimal string; 0 is no limit.")
-    month_max_tokens: int | None = Field(None, ge=0, lt=2**53, description="0 is no limit.")
-    requests_per_minute: int | None = Field(None, ge=0, lt=2**31, description="Of all its callers; 0 is no limit.")
-    max_unfinished_runs: int | None = Field(None, ge=0, lt=2**31, description="At a time; 0 is no limit.")
 
 
 class WebhookRequest(RunWebhook):

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from turnwise.api.body import Body, Limits, plain_text
-from turnwise.api.schedule_run import Message, Metadata, Priority, ScheduleRun, Session, Tags, Version
+from turnwise.api.body import Body, Limits, Version, plain_text
+from turnwise.api.schedule_run import Message, Metadata, Priority, ScheduleRun, Session, Tags
 from turnwise.base.json_value import Json
 from turnwise.record.schedules.schedule import ScheduleRecord, ScheduleTerms
 from turnwise.schedules.catching_up import MOST_CAUGHT_UP, CatchUpPolicy

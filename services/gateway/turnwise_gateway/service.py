@@ -16,8 +16,8 @@ from turnwise_gateway.server import serve
 def run(settings: ServiceSettings, on_ready: Callable[[str], None] | None = None) -> None:
     """Serve until told to stop; `on_ready` gets the base URL.
 
-    Raises what is wrong before the port opens: what `open_parts` raises, and `AddressInUseError`. A broker that goes
-    away later is no reason not to take runs.
+    Raises what is wrong before the port opens: what `open_parts` and `create_api` raise, and `AddressInUseError`. A
+    broker that goes away later is no reason not to take runs.
     """
     telemetry = start_exporting("turnwise-gateway")
     parts = open_parts(settings)

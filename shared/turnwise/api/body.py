@@ -44,6 +44,8 @@ def plain_text(value: str) -> str:
 
 
 Tag = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(plain_text)]
+# Of the application.
+Version = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(plain_text)]
 Money = Annotated[Decimal | None, BeforeValidator(_money, json_schema_input_type=str | None)]
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from turnwise.api.body import Body, Limits, Tag, said
+from turnwise.api.body import Body, Limits, Tag, Version, said
 from turnwise.base.ids import SESSION_ID
 from turnwise.base.json_value import Json, given
 from turnwise.errors import InvalidScheduleError
@@ -28,7 +28,6 @@ def _without_origin(value: dict[str, Any]) -> dict[str, Any]:
 
 Message = Annotated[str, AfterValidator(said)]
 Session = Annotated[str, Field(pattern=SESSION_ID)]
-Version = Annotated[str, Field(min_length=1, max_length=200)]
 Priority = Annotated[int, Field(ge=-100, le=100)]
 Tags = Annotated[list[Tag], Field(max_length=_MOST_TAGS)]
 Metadata = Annotated[dict[str, Any], AfterValidator(_without_origin)]

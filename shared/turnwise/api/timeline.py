@@ -13,7 +13,7 @@ from turnwise.api.view import View
 # queue, provider, batch, outage, budget, retry, human, parked, session, paused: a wait, for what the name says.
 # model, tool, worker: the work of one attempt, and what its worker did beside these.
 # lost: work that was thrown away, because its worker died or had to end. move: a coordinator's part.
-# over: between an end and a retry. unknown: a program that kept no times recorded it.
+# over: between an end and a retry. unknown: a program that kept no times recorded it, or a retry has claimed it again.
 Kind = Literal[
     "queue",
     "provider",

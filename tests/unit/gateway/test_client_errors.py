@@ -15,6 +15,7 @@ from turnwise.client import Client
 from turnwise.errors import (
     ConflictError,
     DatabaseUnavailableError,
+    EnvironmentFault,
     GatewayUnavailableError,
     InvalidRequestError,
     NotFoundError,
@@ -47,6 +48,10 @@ def client_of(handler: Handler) -> Client:
         (422, "idempotency_mismatch", InvalidRequestError),
         (500, "internal", TurnwiseError),
         (503, "database_unavailable", DatabaseUnavailableError),
+        # Errors that have more than a text are made by their own process only.
+        (503, "newer_state", EnvironmentFault),
+        (422, "limit_reached", InvalidRequestError),
+        (500, "limit_reached", TurnwiseError),
     ],
 )
 def test_a_problem_becomes_the_error_of_its_code(status: int, code: str, kind: type[TurnwiseError]) -> None:
@@ -235,6 +240,11 @@ def test_an_amount_is_sent_as_the_program_has_it(amount: Any, sent: str) -> None
         ({"metadata": {"a": float("nan")}}, "cannot be written as JSON"),
         ({"metadata": {"a": {1, 2}}}, "set is not JSON serializable"),
         ({"session_id": "\ud800"}, "surrogates not allowed"),
+        ({"wait": float("nan")}, "wait is nan; expected seconds"),
+        ({"wait": float("inf")}, "wait is inf; expected seconds"),
+        ({"wait": -40}, "wait is -40; expected seconds"),
+        ({"wait": 1e300}, r"wait is 1e\+300; expected seconds"),
+        ({"wait": "5"}, "wait is '5'; expected seconds"),
     ],
 )
 def test_what_cannot_be_sent_is_refused(arguments: dict[str, Any], told: str) -> None:
@@ -243,6 +253,26 @@ def test_what_cannot_be_sent_is_refused(arguments: dict[str, Any], told: str) ->
         client.submit("desk", "hello", **arguments)
 
     assert bodies == []
+
+
+_DEEP = b"[" * 100_000
+
+
+@pytest.mark.parametrize(("status", "told"), [(200, "is it a gateway"), (404, "is it a gateway"), (503, "a proxy")])
+def test_an_answer_that_is_too_deep_to_read_is_none_of_a_gateway(status: int, told: str) -> None:
+    def answer(_request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(status, content=_DEEP)
+
+    with client_of(answer) as client, pytest.raises(TurnwiseError, match=told):
+        client.run("run_1")
+
+
+def test_an_event_that_is_too_deep_to_read_is_told() -> None:
+    def answer(_request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(200, headers={"Content-Type": "text/event-stream"}, content=b"data: " + _DEEP + b"\n\n")
+
+    with client_of(answer) as client, pytest.raises(TurnwiseError, match="an event of run_1 cannot be read"):
+        list(client.events("run_1"))
 
 
 def test_an_empty_id_is_refused() -> None:

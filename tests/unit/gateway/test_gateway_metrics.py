@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
@@ -188,6 +189,51 @@ def test_a_service_without_another_port_serves_metrics_and_probes() -> None:
             serve_metrics(registry, "127.0.0.1", server.port, lambda: (True, ""))
     finally:
         server.close()
+
+
+def _has_ipv6() -> bool:
+    try:
+        with socket.socket(socket.AF_INET6) as made:
+            made.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not _has_ipv6(), reason="this machine has no address of IPv6")
+def test_metrics_are_served_at_an_address_of_ipv6() -> None:
+    server = serve_metrics(CollectorRegistry(), "::1", 0, lambda: (True, "fine"))
+    try:
+        with urllib.request.urlopen(f"http://[::1]:{server.port}/health/ready", timeout=10) as response:
+            assert response.read() == b"fine\n"
+        with pytest.raises(AddressInUseError, match="TURNWISE_METRICS_BIND"):
+            serve_metrics(CollectorRegistry(), "::1", server.port, lambda: (True, ""))
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("", "text/plain; version=0.0.4"),
+        ("text/plain;version=x", "text/plain; version=0.0.4"),
+        ("application/openmetrics-text;version=1.x", "text/plain; version=0.0.4"),
+        ("application/openmetrics-text;version=1.0.0", "application/openmetrics-text; version=1.0.0"),
+    ],
+)
+def test_metrics_come_in_the_format_that_is_asked_for_or_in_the_plain_one(accept: str, kind: str) -> None:
+    registry = CollectorRegistry()
+    Metrics(registry)
+    server = serve_metrics(registry, "127.0.0.1", 0, lambda: (True, ""))
+    try:
+        asked = urllib.request.Request(f"http://127.0.0.1:{server.port}/metrics", headers={"Accept": accept})
+        with urllib.request.urlopen(asked, timeout=10) as response:
+            found = response.headers["Content-Type"], response.read().decode()
+    finally:
+        server.close()
+
+    assert found[0].startswith(kind)
+    assert "turnwise_build_info" in found[1]
 
 
 def test_what_a_request_for_metrics_meets_is_logged_unless_who_asked_has_gone(

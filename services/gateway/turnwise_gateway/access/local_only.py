@@ -7,11 +7,11 @@ forgery).
 
 from __future__ import annotations
 
-import ipaddress
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
+from turnwise.base.loopback import is_loopback
 from turnwise.errors import PermissionDeniedError
 from turnwise_gateway.access.foreign_pages import SAFE, foreign_page
 
@@ -28,7 +28,7 @@ def check_local(method: str, headers: Headers) -> None:
             f"machine; {_ADVICE}"
         )
     host = headers.get("host", "")
-    if not _is_loopback(host):
+    if not _is_local(host):
         raise PermissionDeniedError(
             f"the request is for {host!r}, and without authentication this server answers only to localhost, 127.0.0.1 "
             f"and [::1]; use one of these, or {_ADVICE}"
@@ -38,14 +38,9 @@ def check_local(method: str, headers: Headers) -> None:
         raise PermissionDeniedError(f"a page of {page} may not change anything here without authentication; {_ADVICE}")
 
 
-def _is_loopback(host: str) -> bool:
+def _is_local(host: str) -> bool:
     try:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return False
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+    return is_loopback(name) or name.endswith(".localhost")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import logging
+import re
 import time
 import urllib.error
 import urllib.request
@@ -28,6 +29,9 @@ _KEPT, _COOLDOWN = 300.0, 30.0
 # Seconds for one request to the issuer, and for which an issuer that did not answer is left alone.
 _TIMEOUT, _PAUSE = 5.0, 5.0
 _LONGEST_TOKEN = 16_384
+_WEB_ADDRESS = re.compile(r"https?://")
+# Of an answer that cannot be had or read: it is no connection, no HTTP, no text, no JSON, or too deep.
+_UNREADABLE = (OSError, http.client.HTTPException, ValueError, RecursionError)
 
 
 class Oidc:
@@ -42,7 +46,7 @@ class Oidc:
         self._record = record
         self._issuer = settings.oidc_issuer
         self._settings = settings
-        self._client: jwt.PyJWKClient | None = None
+        self._client: _IssuersKeys | None = None
         self._left_alone_until = 0.0
 
     def takes(self, token: str) -> bool:
@@ -96,12 +100,12 @@ class Oidc:
         try:
             self._client = self._client or self._open()
             return self._client.get_signing_key(kid)
-        except (jwt.PyJWKClientConnectionError, OSError, http.client.HTTPException, json.JSONDecodeError) as error:
+        except _UNREADABLE as error:
             self._left_alone_until = time.monotonic() + _PAUSE
             raise self._unavailable(str(error)) from error
 
-    def _open(self) -> jwt.PyJWKClient:
-        return jwt.PyJWKClient(
+    def _open(self) -> _IssuersKeys:
+        return _IssuersKeys(
             self._settings.oidc_jwks_url or self._discovered(),
             lifespan=_KEPT,
             cooldown_duration=_COOLDOWN,
@@ -115,10 +119,28 @@ class Oidc:
             document = json.load(answer)
         if not isinstance(document, dict) or document.get("issuer") != self._issuer:
             raise OSError(f"{url} is not about {self._issuer}")
-        return str(document["jwks_uri"])
+        address = document.get("jwks_uri")
+        if not isinstance(address, str) or not _WEB_ADDRESS.match(address):
+            raise OSError(f"{url} names no address of its keys")
+        return address
 
     def _unavailable(self, why: str) -> IssuerUnavailableError:
         return IssuerUnavailableError(f"the issuer {self._issuer} does not tell its keys ({why}); try again soon")
+
+
+class _IssuersKeys(jwt.PyJWKClient):
+    """The keys of an issuer; an `OSError` for an answer without usable ones.
+
+    The library's errors are of one class for that and for a token's key that is not among them. Only the latter is the
+    token's fault.
+    """
+
+    def get_signing_keys(self, refresh: bool = False) -> list[jwt.PyJWK]:
+        """Return the keys by which tokens may be signed."""
+        try:
+            return super().get_signing_keys(refresh)
+        except (jwt.PyJWTError, TypeError) as error:  # the latter for a key with a part of another type
+            raise OSError(str(error)) from error
 
 
 def claim(claims: Mapping[str, Any], name: str) -> Any:

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from turnwise.errors import (
     ConflictError,
@@ -157,8 +158,16 @@ async def _http(request: Request, error: Exception) -> JSONResponse:
         404: f"there is nothing at {request.url.path}; see {public('/docs')} for what there is",
         405: f"{request.method} is not possible at {request.url.path}; see {public('/docs')} for what is",
     }.get(error.status_code, str(error.detail))
-    code = _CODES.get(error.status_code, "error")
-    return problem(error.status_code, code, detail, headers=dict(error.headers or {}) or None)
+    code, headers = _CODES.get(error.status_code, "error"), dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = _allowed(request)
+    return problem(error.status_code, code, detail, headers=headers or None)
+
+
+def _allowed(request: Request) -> str:
+    """The methods of all routes of the path; a framework's 405 names those of the first alone."""
+    routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for route in routes for method in route.methods}))
 
 
 async def _unexpected(_request: Request, _error: Exception) -> JSONResponse:

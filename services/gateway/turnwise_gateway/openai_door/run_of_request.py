@@ -10,11 +10,10 @@ from fastapi import Request
 from starlette.concurrency import run_in_threadpool
 
 from turnwise.base.ids import new_id
-from turnwise.errors import ConflictError
 from turnwise.messages.given_history import history_of, with_history
 from turnwise.record.values.records import NewRun, RunRecord
 from turnwise_gateway.gateway import Gateway
-from turnwise_gateway.http.idempotency import REPEATED, is_repeated
+from turnwise_gateway.http.idempotency import REPEATED
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.human_answers import take_answer
 from turnwise_gateway.openai_door.conversation import GivenConversation
@@ -59,20 +58,13 @@ async def opened(
     Raises what submitting and answering raise.
     """
     replayed = REPEATED in request.scope or (answers is not None and answers.replays)
-    try:
-        if replayed:
-            begun = await run_in_threadpool(_repeated, gateway, request, conversation, answers)
-        elif answers is not None:
-            begun = await run_in_threadpool(_answer, gateway, answers, conversation.message)
-        else:
-            run = await _submitted(gateway, request, conversation, options, stream=stream)
-            begun = Begun(run, 0, _NOTHING)
-    except ConflictError:
-        if not await is_repeated(request):
-            raise
-        # The same request, sent at the same time, was a moment faster.
-        replayed = True
+    if replayed:
         begun = await run_in_threadpool(_repeated, gateway, request, conversation, answers)
+    elif answers is not None:
+        begun = await run_in_threadpool(_answer, gateway, answers, conversation.message)
+    else:
+        run = await _submitted(gateway, request, conversation, options, stream=stream)
+        begun = Begun(run, 0, _NOTHING)
     return FollowedRun(
         gateway=gateway,
         request=request,
@@ -91,9 +83,9 @@ def _repeated(
     gateway: Gateway, request: Request, conversation: GivenConversation, answers: AnsweredRun | None
 ) -> Begun:
     """The run of a request that was done before, as the request found it: it is shown the same response."""
-    run_id = request.scope.get(REPEATED)
-    if answers is not None and run_id in (None, answers.run.id):
+    if answers is not None:
         return Begun(answers.run, answers.question.seq, _NOTHING)
+    run_id = request.scope[REPEATED]
     assert isinstance(run_id, str)
     run = gateway.record.run(run_id)
     told = [one.seq for one in questions(gateway.record, run_id) if one.was_answered_with(conversation.message)]

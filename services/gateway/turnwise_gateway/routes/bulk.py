@@ -8,8 +8,10 @@ from collections.abc import Callable
 from turnwise.api.runs import BulkView, Refusal
 from turnwise.base.times import when
 from turnwise.errors import (
+    ConflictError,
     EnvironmentFault,
     InvalidRequestError,
+    NotFoundError,
     RepeatedRequestError,
     TurnwiseError,
 )
@@ -77,7 +79,7 @@ def _each(
         ids, following, before = json.loads(gateway.record.keep_choice(json.dumps([ids, following, before])))
     for run_id in [] if body.dry_run else ids:
         try:
-            change(gateway.record.for_part(run_id), run_id)
+            _change_once(gateway.record.for_part(run_id), run_id, change)
         except RepeatedRequestError:  # this request has changed it, and was cut off later or sent again
             continue
         except EnvironmentFault:
@@ -92,6 +94,15 @@ def _each(
         created_before=when(before),
         next_cursor=following,
     )
+
+
+def _change_once(record: TenantRole, run_id: str, change: Callable[[TenantRole, str], None]) -> None:
+    """Change a run; raises `RepeatedRequestError` also if the run has ended or gone since the request changed it."""
+    try:
+        change(record, run_id)
+    except (ConflictError, NotFoundError):
+        record.check_not_done()
+        raise
 
 
 def _filter(given: RunSelection, statuses: tuple[str, ...], before: float) -> RunFilter:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import Header, Query, Request
+from fastapi import Depends, Header, Query, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from turnwise.api.events import EventPage
 from turnwise.api.transcript import TranscriptView
 from turnwise.bus.envelope import TokenNotice
-from turnwise.errors import InvalidRequestError
+from turnwise.errors import EnvironmentFault, InvalidRequestError
 from turnwise.record.tenants.caller import RUNS_READ
+from turnwise.record.values.records import EventRecord
 from turnwise_gateway.access.open_requests import Admitted
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Gateway, Here
@@ -24,6 +26,8 @@ from turnwise_gateway.transcript_views import transcript
 from turnwise_gateway.views import event_view
 from turnwise_gateway.watching.answer_pieces import AnswerPieces
 
+logger = logging.getLogger(__name__)
+
 router = api_router("runs", "/v1/runs/{run_id}")
 
 _LAST = ("run.completed", "run.failed", "run.cancelled")
@@ -31,14 +35,30 @@ _PAGE = 200
 _NUMBER = {"ge": 0, "lt": 2**31}
 
 
+async def _admitted(
+    run: ExistingRun,
+    gateway: Here,
+    request: Request,
+    text: Annotated[bool, Query(description="Stream also models whose settings leave that open.")] = False,
+) -> AsyncIterator[Admitted]:
+    """A watcher of the run for as long as the response lasts, for `Depends`.
+
+    A client may leave before the first event is sent, and then no one closes the generator of the events.
+    """
+    with (
+        gateway.watch.of(run.id, text=True, eager=text) as watcher,
+        gateway.admission.of(request, RUNS_READ, watcher) as admitted,
+    ):
+        yield admitted
+
+
 @router.get("/events", response_class=EventSourceResponse, dependencies=[READS], responses=problems(404, 422, 503))
 async def watch_events(
     run: ExistingRun,
     gateway: Here,
-    request: Request,
+    admitted: Annotated[Admitted, Depends(_admitted)],
     last_event_id: Annotated[int | None, Header(**_NUMBER, description="Goes on after this event.")] = None,
     after: Annotated[int, Query(**_NUMBER, description="The same, for a first connection.")] = 0,
-    text: Annotated[bool, Query(description="Stream also models whose settings leave that open.")] = False,
 ) -> AsyncIterator[ServerSentEvent]:
     """Server-sent events: `id` is the event's number, `event` its type; closes after the run's last event. A run that
     is retried continues behind that: a new stream has the rest.
@@ -49,14 +69,10 @@ async def watch_events(
     `turn.replied` of its ask, and may be lost. Models send it whose settings say that they stream; with `text`, also
     those whose settings leave that open.
     """
-    with (
-        gateway.watch.of(run.id, text=True, eager=text) as watcher,
-        gateway.admission.of(request, RUNS_READ, watcher) as admitted,
-    ):
-        async for event in _events(gateway, run.id, after if last_event_id is None else last_event_id, admitted):
-            if admitted.ended:
-                return
-            yield event
+    async for event in _events(gateway, run.id, after if last_event_id is None else last_event_id, admitted):
+        if admitted.ended:
+            return
+        yield event
 
 
 async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -> AsyncIterator[ServerSentEvent]:
@@ -65,7 +81,7 @@ async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -
         # The watcher was there before this look, so whatever it does not see will wake it.
         pieces.told(watcher.take_deltas())
         looks = watcher.must_look(gateway.watch.poll_seconds)
-        found = await run_in_threadpool(gateway.record.events, run_id, seq, _PAGE) if looks else []
+        found, over = await run_in_threadpool(_looked, gateway, run_id, seq) if looks else ([], False)
         if found:
             pieces.told_late(watcher.take_deltas())
         for event in found:
@@ -75,23 +91,34 @@ async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -
             # Written here: as `data` it would be copied, value by value, before it is.
             text = event_view(event).model_dump_json(by_alias=True, exclude_none=True)
             yield ServerSentEvent(raw_data=text, event=event.type, id=str(seq))
-            # A run that was retried has events behind the one that was its last.
-            if event.type in _LAST and event is found[-1] and await _is_over(gateway, run_id, seq):
-                return
+        if over:
+            return
         if len(found) == _PAGE:
             watcher.look_again()
             continue
         for piece in pieces.rest():
             yield _delta(piece)
-        if looks and not found and await _is_over(gateway, run_id, seq):
-            return
         await watcher.wait(gateway.watch.poll_seconds)
 
 
-async def _is_over(gateway: Gateway, run_id: str, seq: int) -> bool:
-    """Return whether no event after `seq` will ever come; asked by those who resume after the last one."""
-    run = await run_in_threadpool(gateway.record.run, run_id)
-    return run.ended and run.last_seq <= seq
+def _looked(gateway: Gateway, run_id: str, seq: int) -> tuple[list[EventRecord], bool]:
+    """Look at the record; what failed to be read is read again, as long as the stream lasts."""
+    try:
+        return _look(gateway, run_id, seq)
+    except EnvironmentFault as error:
+        extra = {"action": "events_not_read", "run": run_id}
+        logger.warning("The events of a run are looked for again: %s", error, extra=extra)
+        return [], False
+
+
+def _look(gateway: Gateway, run_id: str, seq: int) -> tuple[list[EventRecord], bool]:
+    """The events after `seq`, at most a page, and whether no event behind them will ever come."""
+    found = gateway.record.events(run_id, seq, _PAGE)
+    if found and found[-1].type not in _LAST:
+        return found, False
+    # A run that was retried has events behind the one that was its last.
+    run = gateway.record.run(run_id)
+    return found, run.ended and run.last_seq <= (found[-1].seq if found else seq)
 
 
 def _delta(notice: TokenNotice) -> ServerSentEvent:

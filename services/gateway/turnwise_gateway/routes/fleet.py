@@ -33,7 +33,7 @@ def list_tasks(gateway: Here) -> Page[TaskView]:
     return Page(items=[task_view(gateway.app, name) for name in gateway.app.tasks])
 
 
-@router.get("/tasks/{name}", dependencies=[READS], responses=problems(404, 503))
+@router.get("/tasks/{name:path}", dependencies=[READS], responses=problems(404, 503))
 def show_task(name: str, gateway: Here) -> TaskDetail:
     """Return a task with its sub-tasks, its agents and models, their tools with schemas and effects, and limits."""
     if name not in gateway.app.tasks:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from fastapi import Request, Response
-from prometheus_client.exposition import choose_encoder
 
 from turnwise.api.fleet import HealthView
+from turnwise.processes.metrics import exposition
 from turnwise_gateway.gateway import OpenToAll
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
@@ -35,5 +35,5 @@ def ready(gateway: OpenToAll) -> HealthView:
 )
 def metrics(request: Request, gateway: OpenToAll) -> Response:
     """Return what Prometheus scrapes."""
-    encode, kind = choose_encoder(request.headers.get("accept", ""))
-    return Response(encode(gateway.metrics.registry), headers={"Content-Type": kind})
+    body, kind = exposition(gateway.metrics.registry, request.headers.get("accept", ""))
+    return Response(body, headers={"Content-Type": kind})

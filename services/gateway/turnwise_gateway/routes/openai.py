@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar
+from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request
 from fastapi.responses import JSONResponse
@@ -30,9 +30,6 @@ from turnwise_gateway.openai_door.responses import DoorResponse, ResponseWriter
 from turnwise_gateway.openai_door.run_of_request import opened, waiting_for
 from turnwise_gateway.openai_door.run_options import RunOptions, options_of
 from turnwise_gateway.openai_door.waiting_run import AnsweredRun
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 router = api_router("openai", "/v1", any_query=True)
 
@@ -66,7 +63,7 @@ def list_models(gateway: Here) -> ModelList:
     return ModelList(data=[_model(gateway, name) for name in gateway.app.tasks])
 
 
-@router.get("/models/{model}", dependencies=[READS], responses=documented(401, 403, 404, 429, 503))
+@router.get("/models/{model:path}", dependencies=[READS], responses=documented(401, 403, 404, 429, 503))
 def show_model(model: str, gateway: Here) -> ModelView:
     """Return one task as a model."""
     _require_task(gateway, model)
@@ -78,9 +75,13 @@ async def create_chat_completion(body: ChatParameters, gateway: Here, request: R
     """Have a task answer a conversation; with `stream`, as server-sent events while it does."""
     conversation = body.conversation()
     options = options_of(body, conversation.message, request)
-    answers = await _looked_up(_waiting, gateway, request, conversation, options)
     stream = bool(body.stream)
-    followed = await opened(gateway, request, conversation, options, answers=answers, stream=stream, wait=wait)
+
+    async def begin() -> FollowedRun:
+        answers = await run_in_threadpool(_waiting, gateway, request, conversation, options)
+        return await opened(gateway, request, conversation, options, answers=answers, stream=stream, wait=wait)
+
+    followed = await _followed(request, begin)
     if stream:
         usage = body.stream_options is not None and bool(body.stream_options.include_usage)
         return DoorStream(chunks(followed, include_usage=usage), _headers(followed))
@@ -95,31 +96,38 @@ async def create_response(body: ResponseParameters, gateway: Here, request: Requ
     """
     conversation = body.conversation_given()
     options = options_of(body, conversation.message, request)
-    if body.previous_response_id is None:
-        answers = await _looked_up(_waiting, gateway, request, conversation, options)
-        options = options.in_session(options.session_id or new_id("session"))
-    else:
-        given = (gateway, request, body.previous_response_id, conversation, options)
-        continued = await _looked_up(_continued, *given)
-        answers, conversation, options = continued
-    stream = bool(body.stream)
-    followed = await opened(gateway, request, conversation, options, answers=answers, stream=stream, wait=wait)
-    writer = ResponseWriter(followed, body.previous_response_id, body.metadata)
+    stream, previous = bool(body.stream), body.previous_response_id
+
+    async def begin() -> FollowedRun:
+        if previous is None:
+            answers = await run_in_threadpool(_waiting, gateway, request, conversation, options)
+            found = answers, conversation, options.in_session(options.session_id or new_id("session"))
+        else:
+            found = await run_in_threadpool(_continued, gateway, request, previous, conversation, options)
+        answers, said, placed = found
+        return await opened(gateway, request, said, placed, answers=answers, stream=stream, wait=wait)
+
+    followed = await _followed(request, begin, names_question=previous is not None)
+    writer = ResponseWriter(followed, previous, body.metadata)
     if stream:
         return DoorStream(writer.events(), _headers(followed))
     return await _whole(followed, writer.whole)
 
 
-async def _looked_up(look: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-    """Look again after a conflict with the same request, which was sent at the same time."""
-    request = given[1]
-    assert isinstance(request, Request)
+async def _followed(
+    request: Request, begin: Callable[[], Awaitable[FollowedRun]], *, names_question: bool = False
+) -> FollowedRun:
+    """Begin once more after a conflict with the same request, which was sent at the same time and was faster.
+
+    The record then tells a repeated request what it was about, as it does one that comes later. With `names_question`
+    the same answer without an idempotency key is known as well.
+    """
     try:
-        return await run_in_threadpool(look, *given, **named)
-    except ConflictError:
-        if not await is_repeated(request):
+        return await begin()
+    except ConflictError as error:
+        if not await is_repeated(request) and not (names_question and error.code == "already_answered"):
             raise
-    return await run_in_threadpool(look, *given, **named)
+    return await begin()
 
 
 def _model(gateway: Gateway, name: str) -> ModelView:

@@ -32,7 +32,9 @@ def list_pauses(gateway: Administered) -> Page[PauseView]:
     return Page(items=[_view(pause) for pause in gateway.record.pauses()])
 
 
-@router.put("/{kind}/{name}", dependencies=[ADMINISTERS, OPERATES], responses=problems(400, 404, 413, 415, 422, 503))
+@router.put(
+    "/{kind}/{name:path}", dependencies=[ADMINISTERS, OPERATES], responses=problems(400, 404, 413, 415, 422, 503)
+)
 def set_pause(
     kind: PauseKind,
     name: str,
@@ -48,7 +50,7 @@ def set_pause(
     return _view(gateway.record.pause(kind, name, body.reason, caller.name))
 
 
-@router.delete("/{kind}/{name}", dependencies=[ADMINISTERS, OPERATES], responses=problems(404, 422, 503))
+@router.delete("/{kind}/{name:path}", dependencies=[ADMINISTERS, OPERATES], responses=problems(404, 422, 503))
 def end_pause(kind: PauseKind, name: str, gateway: Operated) -> PauseView:
     """End a pause: the held work continues at once. Returns the pause as it was."""
     if not _NAME.fullmatch(name):

@@ -10,6 +10,7 @@ from typing import Annotated
 from fastapi import Depends
 
 from turnwise.api.access import TenantLimitsView, TenantUseView, TenantView, TenantWithUse
+from turnwise.api.administration import TenantChange
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunOutlineView, Status
 from turnwise.base.times import when
@@ -20,7 +21,6 @@ from turnwise.record.runs.outlines import OutlineFilter
 from turnwise.record.tenants.tenant import TenantLimits, is_tenant
 from turnwise.record.tenants.tenants import TenantRecord
 from turnwise_gateway.access.scopes import ADMINISTERS, OPERATES
-from turnwise_gateway.bodies import TenantChange
 from turnwise_gateway.gateway import Administered, Operated
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
@@ -91,8 +91,7 @@ def list_outlines(
 @router.put("/{tenant_id}", dependencies=[ADMINISTERS, OPERATES], responses=problems(400, 404, 413, 415, 422, 503))
 def set_tenant(tenant_id: Named, body: TenantChange, gateway: Operated) -> TenantView:
     """Give a tenant limits of its own, in place of those that it had; in force everywhere within 5 s."""
-    limits = TenantLimits(**{name: getattr(body, name) for name in type(body).model_fields})
-    return _view(gateway.record.set_tenant_limits(tenant_id, limits), gateway.settings)
+    return _view(gateway.record.set_tenant_limits(tenant_id, TenantLimits(**dict(body))), gateway.settings)
 
 
 def _view(tenant: TenantRecord, settings: ServiceSettings) -> TenantView:
