@@ -284,9 +284,13 @@ def test_what_was_not_sent_cannot_be_cancelled_and_is_not_used_up(
     file = written(terminal.folder / "never.jsonl", ["a", "b"])
     command = ["batch", "echo", str(file), "--url", server.url]
 
+    before = client.batches(limit=1).items
+
     told = terminal.refused(*command, "--cancel")
 
     assert f"no item of {file} was sent to the task 'echo' under the name 'never'" in told
+    assert "`turnwise batches list` lists all" in told
+    assert client.batches(limit=1).items == before
     assert len(terminal.run(*command).splitlines()) == 2
 
 

@@ -18,7 +18,7 @@ from turnwise.api.events import EventView
 from turnwise.cli.commands.chat import Chat
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
-from turnwise.errors import QuotaExceededError, UnknownTaskError
+from turnwise.errors import ConfigurationError, QuotaExceededError, UnknownTaskError
 from turnwise.models.base import LLMMessage, LLMResponse, StreamEventType, TokenSink, ToolChoice
 from turnwise.models.mock import MockLM
 from turnwise.processes.settings import load_settings
@@ -170,6 +170,34 @@ def test_a_session_goes_on_with_its_open_question(client: Client, monkeypatch: p
     assert back.shown.startswith(f"* (Billing) LLM: You said green. {MORE}\nBilling asks")
     [run] = client.runs(session="s1").items
     client.cancel(run.id)
+
+
+def test_a_message_is_no_answer_to_the_question_of_another_task(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Talk(monkeypatch, "q\n", Chat(client=client, task="asking", session="s2"), "red", Tty())
+    [run] = client.runs(session="s2").items
+    there = f"a run of task asking that waits for an answer; to answer: turnwise chat asking --run {run.id};"
+
+    with pytest.raises(ConfigurationError, match=f"the session s2 is held by {run.id}, {there}"):
+        Talk(monkeypatch, "", Chat(client=client, task="keeping", session="s2"), "yes", Tty())
+
+    assert [(one.id, one.status) for one in client.runs(session="s2").items] == [(run.id, "waiting")]
+    client.cancel(run.id)
+
+
+def test_without_standard_input_a_chat_is_left(
+    client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as here:
+        here.setattr(sys, "stdin", None)
+        codes = [Chat(client=client, task="asking").hold(message) for message in (None, "red")]
+
+    assert codes == [0, 0]
+    found = re.search(r"The run waits. To come back: turnwise chat asking --run (run_\w+)\n", capsys.readouterr().err)
+    assert found is not None
+    assert client.run(found[1]).status == "waiting"
+    client.cancel(found[1])
 
 
 def test_a_chat_tells_how_to_go_on_with_its_session(

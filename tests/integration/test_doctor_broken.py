@@ -187,7 +187,6 @@ BROKEN: list[tuple[str, Broken, str, str, str]] = [
     ("weights that are no JSON", {"TENANT_WEIGHTS": "a=2"}, "settings", "TENANT_WEIGHTS is 'a=2'", "expected JSON"),
     ("line that cannot be read", lambda p: env_file(p, "TURNWISE_MAX_COST: 5"), "settings", "line 1", "MAX_COST=VALUE"),
     ("token without one", {"AUTH": "token"}, "settings", "needs TURNWISE_AUTH_TOKEN", "set it to a long random string"),
-    ("issuer without keys", {"OIDC_ISSUER": "https://x"}, "settings", "OIDC_ISSUER", "needs TURNWISE_AUTH=keys"),
     ("no folder of secrets", {"SECRETS_DIR": "/no/such"}, "settings", "not a directory", "correct them"),
     # the application
     ("no application", {"APP": ""}, "application", "no application given", "set TURNWISE_APP"),
@@ -369,6 +368,20 @@ def test_a_queue_of_an_agent_that_is_none_is_a_warning(place: Place, monkeypatch
     [found] = [each for each in examine() if each.check == "queues of agents"]
 
     assert (found.level, "TURNWISE_LLM_QUEUES names 'triage_of_none'" in found.said) == ("warning", True)
+
+
+def test_an_issuer_without_keys_is_a_warning_as_only_a_gateway_needs_them(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = place.open.enter_context(web_server(b'{"keys": [{}]}'))
+    monkeypatch.setenv("TURNWISE_OIDC_ISSUER", "https://issuer.example")
+    monkeypatch.setenv("TURNWISE_OIDC_JWKS_URL", f"http://127.0.0.1:{keys}")
+
+    warned, fetched = [each for each in examine() if each.check == "issuer https://issuer.example"]
+
+    assert (warned.level, fetched.level) == ("warning", "ok")
+    assert "needs TURNWISE_AUTH=keys" in warned.said
+    assert "the gateway" in warned.mend
 
 
 def test_a_check_that_fails_itself_is_a_finding_and_hides_no_other(

@@ -73,7 +73,7 @@ class ChatScreen:
                 yield event
 
     def ask(self, question: EventView, given: str | None = None) -> str:
-        """The human's answer to a `human.asked` event, without blanks around it; "q" at the end of the input.
+        """The human's answer to a `human.asked` event, without blanks around it; "q" once the input has ended.
 
         It is `given` if he gave it before he was asked.
         """
@@ -104,8 +104,8 @@ class ChatScreen:
         return run
 
     def _show(self, entry: Entry) -> None:
-        if entry.kind == "ended" or (not entry.depth and entry.kind in ("started", "given", "finished")):
-            return  # what the human knows, and what `end` tells
+        if entry.kind in ("ended", "continued") or (not entry.depth and entry.kind in ("started", "given", "finished")):
+            return  # what the human knows, and what `end` and the notice of a retry tell
         if entry.said is not None:
             self._said = visible(entry.said.text)
         self._sink.add(entry)

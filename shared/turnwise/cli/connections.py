@@ -75,10 +75,21 @@ def open_audited(database: str | None, tenant: str, action: str) -> Iterator[Ope
 
     Raises what is wrong with the settings or the database.
     """
+    with open_installation(database) as store:
+        yield _audited(store, tenant, action)
+
+
+@contextmanager
+def open_audited_for_key(database: str | None, key_id: str, action: str) -> Iterator[OperatorRole]:
+    """The same, done for the tenant of a key; raises `NotFoundError` as well."""
+    with open_installation(database) as store:
+        yield _audited(store, store.operator().api_key(key_id).tenant, action)
+
+
+def _audited(store: Store, tenant: str, action: str) -> OperatorRole:
     from turnwise.record.tenants.caller import Deed
 
-    with open_installation(database) as store:
-        yield store.operator(deed=Deed(actor=actor(), tenant=tenant, action=action))
+    return store.operator(deed=Deed(actor=actor(), tenant=tenant, action=action))
 
 
 def actor() -> str:

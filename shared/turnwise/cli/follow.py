@@ -60,7 +60,7 @@ def _tell_stopped(run: RunView, stopped: StoppedView, last: Mapping[str, int]) -
     """Say on stderr which limit ended the run, and how to continue with a higher one; `last` are events by type."""
     typer.echo(visible(stopped.message), err=True)
     option = _RAISED.get(stopped.limit)
-    # A call that was refused is asked again; where none was, what came of the last one is looked at again.
-    at = last.get("turn.asked" if stopped.why else "turn.replied")
-    if option is not None and stopped.scope == "run" and at is not None:
+    # A call that was refused is asked again; where none was, what came of the last question is looked at again.
+    at = max(last.get(name, 0) for name in (("turn.asked",) if stopped.why else ("turn.replied", "human.answered")))
+    if option is not None and stopped.scope == "run" and at:
         typer.echo(f"Go on with a higher limit: turnwise fork {run.id} --at {at} {option}", err=True)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from turnwise.cli.completion import complete_run
 from turnwise.cli.connections import LOCAL_GATEWAY
 from turnwise.models.budget.budget import parse_usd
+
+if TYPE_CHECKING:
+    from turnwise.api.body import Body
+
+Taken = TypeVar("Taken", bound="Body")
 
 DEFAULT_URL = LOCAL_GATEWAY
 
@@ -42,6 +47,18 @@ def seconds(text: str) -> float:
     if not 0 <= found < float("inf"):
         raise typer.BadParameter(f"{text!r} is not a duration; expected for instance 30d, 12h, 45m or 90s")
     return found
+
+
+def taken(kind: type[Taken], **values: object) -> Taken:
+    """Values of options as the API takes them; raises `typer.BadParameter` for the first one that it refuses."""
+    from pydantic import ValidationError
+
+    try:
+        return kind(**values)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        option = f"--{'-'.join(map(str, fault['loc'])).replace('_', '-')}"
+        raise typer.BadParameter(fault["msg"].removeprefix("Value error, "), param_hint=option) from error
 
 
 def usd(text: str | None) -> Decimal | None:

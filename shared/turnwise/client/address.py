@@ -8,6 +8,7 @@ import ssl
 
 import httpx2
 
+from turnwise.base.bearer_token import bearer_token
 from turnwise.errors import ConfigurationError, GatewayUnavailableError
 from turnwise.observability.redaction import redact
 
@@ -29,12 +30,9 @@ def gateway_url(text: str, name: str) -> str:
 def authorization(token: str | None) -> dict[str, str]:
     """Return the header with a key, none without one.
 
-    A line end around it is not part of it: a key that is read from a file has one. Raises `ConfigurationError`, which
-    does not tell the key, for one that no request can have.
+    Raises `ConfigurationError`, which does not tell the key, for one that no request can have.
     """
-    token = (token or "").strip()
-    if not (token.isascii() and token.isprintable()):
-        raise ConfigurationError("the key for the gateway has a character that no HTTP header takes; copy it again")
+    token = bearer_token(token or "", "the key for the gateway")
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from inspect import signature
 
 import httpx2
 
@@ -35,10 +36,10 @@ _OF_PROXIES = (502, 503, 504)
 
 
 def error_of(response: httpx2.Response) -> TurnwiseError:
-    """The error for a response of 400 or above, by its code; its text is the problem's `detail`."""
+    """The error for an unsuccessful response, by its code; its text is the problem's `detail`."""
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict) or "code" not in body:
         if response.status_code in _OF_PROXIES:
@@ -52,17 +53,24 @@ def error_of(response: httpx2.Response) -> TurnwiseError:
                 "limits requests; try again later",
                 retry_after=retry_after(response),
             )
-        return TurnwiseError(
-            f"{response.request.url} answered {response.status_code} and no problem document; is it a gateway?"
-        )
+        found = redirection(response) or "no problem document"
+        return TurnwiseError(f"{response.request.url} answered {response.status_code} with {found}; is it a gateway?")
     code, detail = str(body["code"]), str(body.get("detail", ""))
     if response.status_code == 409:
         return ConflictError(detail, code)
     if response.status_code == 429:
         return QuotaExceededError(detail, code, retry_after(response))
-    known = {kind.code: kind for kind in _tree(TurnwiseError)}
+    known = {kind.code: kind for kind in _tree(TurnwiseError)}.get(code)
+    if known is not None and _takes_a_text(known):
+        return known(detail)
     fallback = InvalidRequestError if response.status_code < 500 else TurnwiseError
-    return known.get(code, _BY_STATUS.get(response.status_code, fallback))(detail)
+    return _BY_STATUS.get(response.status_code, fallback)(detail)
+
+
+def redirection(response: httpx2.Response) -> str | None:
+    """Return the words for where the answer refers to; None if it refers to nothing."""
+    to = response.headers.get("Location")
+    return f"a redirection to {to}" if to else None
 
 
 def retry_after(response: httpx2.Response) -> float | None:
@@ -75,6 +83,15 @@ def _tree(kind: type[TurnwiseError]) -> Iterator[type[TurnwiseError]]:
     yield kind
     for below in kind.__subclasses__():
         yield from _tree(below)
+
+
+def _takes_a_text(kind: type[TurnwiseError]) -> bool:
+    """Return whether the error can be made of its text alone, which is all that an answer has of it."""
+    try:
+        signature(kind.__init__).bind(None, "")
+    except TypeError:
+        return False
+    return True
 
 
 def unavailable(base_url: str, error: httpx2.TransportError) -> GatewayUnavailableError:

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from turnwise.api.events import EventView, StreamItem
 from turnwise.api.runs import RunWithTree
-from turnwise.client.errors import unavailable
+from turnwise.client.errors import redirection, unavailable
 from turnwise.client.exchange import CONNECT_SECONDS, traced
 from turnwise.client.request import path_of
 from turnwise.errors import EnvironmentFault, QuotaExceededError, TurnwiseError
@@ -56,8 +56,7 @@ class EventReading:
         """Note that the gateway answers; raises `TurnwiseError` for an answer that is no stream of events."""
         kind = response.headers.get("Content-Type", "")
         if response.status_code != 200 or kind.partition(";")[0].strip().lower() != "text/event-stream":
-            to = response.headers.get("Location")
-            found = f"a redirection to {to}" if to else kind or "nothing"
+            found = redirection(response) or kind or "nothing"
             raise TurnwiseError(
                 f"{response.request.url} answered {response.status_code} with {found}, and not with a stream of "
                 "events; is it a gateway?"
@@ -69,7 +68,7 @@ class EventReading:
         self._pause = _FIRST_PAUSE
         try:
             item = _ITEM.validate_python(json.loads(data))
-        except (ValueError, ValidationError) as error:
+        except (ValueError, ValidationError, RecursionError) as error:
             raise TurnwiseError(f"an event of {self.run_id} cannot be read: {error}") from error
         if isinstance(item, EventView):
             self._seq = item.seq

@@ -69,7 +69,7 @@ class Exchange(Generic[T]):
 
     def after_answer(self, response: httpx2.Response) -> float | None:
         """Return the seconds until it is sent again, None for the answer that was asked for; raises its refusal."""
-        if not response.is_error:
+        if response.is_success:
             return None
         if not self._left or response.status_code not in _PASSING:
             raise error_of(response)
@@ -79,7 +79,7 @@ class Exchange(Generic[T]):
         """Return what the answer says."""
         try:
             return self._request.read(response)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise TurnwiseError(
                 f"{response.request.url} answered {response.status_code} with a document that is not one of this API; "
                 f"is it a gateway? ({error})"

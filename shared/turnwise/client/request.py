@@ -12,6 +12,7 @@ from urllib.parse import quote
 import httpx2
 from pydantic import BaseModel
 
+from turnwise.api.body import MAX_DEADLINE
 from turnwise.api.pages import Page
 from turnwise.base.json_bounds import is_unicode
 from turnwise.errors import InvalidRequestError
@@ -89,6 +90,13 @@ def money(amount: Amount | None) -> str | None:
         return format(Decimal(str(amount)), "f")
     except InvalidOperation:
         raise InvalidRequestError(f"an amount of money is {amount!r}; expected US dollars, such as '0.50'") from None
+
+
+def waited(seconds: float) -> float:
+    """Return the seconds to wait for an answer; raises `InvalidRequestError` for what is no such time."""
+    if not isinstance(seconds, int | float) or not 0 <= seconds <= MAX_DEADLINE:
+        raise InvalidRequestError(f"wait is {seconds!r}; expected seconds, such as 30")
+    return seconds
 
 
 def moment(at: datetime | str | None) -> str | None:

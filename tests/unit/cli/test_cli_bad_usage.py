@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import os
 import socket
@@ -11,9 +12,11 @@ from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
+import typer
 from tests.support import ports
 from tests.support.cli import Terminal, migrated, terminal
 
+from turnwise.cli.commands.runs import submit
 from turnwise.errors import AlreadyServedError
 from turnwise.record.database.file_lock import EmbeddedLock
 
@@ -192,6 +195,28 @@ def test_an_address_that_is_none_is_told_with_where_it_was_given(
     assert terminal.refused(*command) == f"TURNWISE_URL is 'foo'; {expected}"
 
 
+def test_a_message_from_a_standard_input_that_is_closed_is_bad_usage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+
+    with pytest.raises(typer.BadParameter, match="there is no standard input to read the message from"):
+        submit("triage", "-")
+
+
+@pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
+def test_a_message_that_is_no_text_is_bad_usage(errors: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = io.TextIOWrapper(io.BytesIO(b"caf\xe9 \xff"), encoding="utf-8", errors=errors)
+    monkeypatch.setattr(sys, "stdin", given)
+
+    with pytest.raises(typer.BadParameter, match=r"the message is not text in UTF-8$"):
+        submit("triage", "-")
+
+
+def test_a_message_on_the_command_line_that_is_no_text_is_bad_usage(terminal: Terminal) -> None:
+    told = terminal.run("submit", "triage", "caf\udce9", code=2)
+
+    assert "the message is not text in UTF-8" in " ".join(told.replace("│", " ").split())
+
+
 def test_a_limit_that_is_no_amount_is_bad_usage(terminal: Terminal) -> None:
     assert "is not an amount in US dollars" in terminal.run("submit", "triage", "hello", "--max-cost", "cheap", code=2)
 
@@ -233,6 +258,23 @@ def test_a_command_that_does_one_thing_says_its_error_as_a_sentence(
     error = migrated.run(*command, code=2)
 
     assert error.startswith("turnwise: ") and told in error
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["export", "run_x"], ["purge", "--older-than", "1d"], ["keys", "list"], ["coordinator", "--app", DEMO_APP]],
+    ids=lambda command: command[0],
+)
+def test_a_mistyped_file_of_the_database_is_told_and_not_made(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.setenv("TURNWISE_DATABASE_URL", "sqlite:///turnwsie.db")
+    monkeypatch.setenv("TURNWISE_BROKER_URL", "redis://127.0.0.1:1/0")
+
+    error = terminal.refused(*command)
+
+    assert "there is no file turnwsie.db" in error and "run `turnwise migrate`" in error
+    assert list(terminal.folder.iterdir()) == []
 
 
 def test_a_migration_logs_its_error_as_a_service_does(terminal: Terminal) -> None:

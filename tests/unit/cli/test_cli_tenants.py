@@ -74,5 +74,22 @@ def test_what_is_no_amount_is_refused_and_changes_nothing(migrated: Terminal, am
     assert json.loads(migrated.run("tenants", "list", "--json")) == []
 
 
+@pytest.mark.parametrize(
+    ("option", "most"),
+    [
+        ("--requests-per-minute", 2**31),
+        ("--max-unfinished-runs", 2**31),
+        ("--day-max-tokens", 2**53),
+        ("--month-max-tokens", 2**53),
+    ],
+)
+def test_a_limit_that_the_api_refuses_is_refused(migrated: Terminal, option: str, most: int) -> None:
+    for value, told in ((most, f"less than {most}"), (-1, "greater than or equal to 0")):
+        error = " ".join(migrated.run("tenants", "set", "acme", option, str(value), code=2).replace("│", " ").split())
+
+        assert f"Invalid value for {option}: Input should be {told}" in error
+    assert json.loads(migrated.run("tenants", "list", "--json")) == []
+
+
 def test_a_name_that_no_tenant_can_have_is_told_in_a_line(migrated: Terminal) -> None:
     assert "'a/b' is not a valid tenant" in migrated.refused("tenants", "set", "a/b", "--day-max-tokens", "1")

@@ -285,6 +285,14 @@ def test_what_is_no_stream_of_events_is_told_at_once(
         with_client(Gateway(httpx2.Response(**answer)), lambda client: client.events("run_1"))
 
 
+@pytest.mark.parametrize("use", [lambda client: client.run("run_1"), lambda client: client.delete_webhook("hook_1")])
+def test_a_redirection_is_an_error_that_tells_where_it_leads(with_client: Callable[..., Any], use: Use) -> None:
+    gateway = Gateway(httpx2.Response(301, headers={"Location": "https://there"}))
+
+    with pytest.raises(TurnwiseError, match="answered 301 with a redirection to https://there; is it a gateway"):
+        with_client(gateway, use, 3)
+
+
 def test_a_deletion_returns_nothing_and_metrics_are_text(with_client: Callable[..., Any]) -> None:
     assert with_client(Gateway(httpx2.Response(204)), lambda client: client.delete_session("s")) is None
     text = httpx2.Response(200, text="turnwise_runs 1\n")

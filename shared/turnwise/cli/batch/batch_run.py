@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 # Seconds between two looks: at first, and at most.
 _FIRST_LOOK, _LAST_LOOK = 0.2, 2.0
+_PAGE = 100
 # Where a gateway names an item of the part that it was sent.
 _ITEM = re.compile(r"\bbody\.items\.(\d+)(?:\.([\w.]+))?")
 
@@ -84,11 +85,15 @@ class BatchRun:
 
     def cancel(self) -> BatchView:
         """End the file's batch; raises `InvalidRequestError` if nothing of the file was sent."""
-        batch = self.open()
-        if not batch.total and batch.sealed_at is None:
+        key = self._key()
+        # Opening it would keep an empty batch where there is none.
+        all_batches = partial(self._client.all_batches, limit=_PAGE)
+        batch = patiently(lambda: next((one for one in all_batches() if one.key == key), None))
+        if batch is None or (not batch.total and batch.sealed_at is None):
             raise InvalidRequestError(
                 f"no item of {self._file.path} was sent to the task {self._task!r} under the name "
-                f"{self._options.name!r}, so there is nothing to cancel; `turnwise batches` lists all batches"
+                f"{self._options.name!r}, so there is nothing to cancel; give the --name that it was sent under. "
+                "`turnwise batches list` lists all batches"
             )
         return patiently(lambda: self._client.cancel_batch(batch.id))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -111,7 +111,7 @@ class Chat:
             raise UnknownTaskError(f"the gateway knows no task {self.task!r}; there are: {known}")
 
     def _waiting_run(self) -> RunView | None:
-        """The run to continue with, if there is one."""
+        """The run to continue with, if there is one; refuses a session that waits for the answer to another task."""
         if self.run is not None:
             run = self.client.run(self.run)
             if run.task != self.task:
@@ -123,7 +123,14 @@ class Chat:
         if self.session is None:
             return None
         waiting = self.client.runs(session=self.session, status="waiting").items
-        return next((run for run in waiting if run.waiting_for and run.waiting_for["kind"] == "human"), None)
+        held = next((run for run in waiting if run.waiting_for and run.waiting_for["kind"] == "human"), None)
+        if held is not None and held.task != self.task:
+            there = replace(self, task=held.task)._command("--run", held.id)
+            raise ConfigurationError(
+                f"the session {self.session} is held by {held.id}, a run of task {held.task} that waits for an answer; "
+                f"to answer: {there}; to end it: turnwise cancel {held.id}"
+            )
+        return held
 
 
 def _said() -> str | None:

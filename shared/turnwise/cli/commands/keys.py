@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from turnwise.base.times import when
-from turnwise.cli.options import DatabaseOption, JsonOption
+from turnwise.cli.options import DatabaseOption, JsonOption, taken
 from turnwise.record.tenants.api_key import MAX_LIFETIME, MAX_OVERLAP
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def create(
 
     Example: turnwise keys create --tenant acme --name shop --scope runs:read --scope runs:write --days 90
     """
+    from turnwise.api.administration import NamedKey
     from turnwise.cli.connections import actor, open_audited
     from turnwise.record.tenants.caller import known_scopes
     from turnwise.record.tenants.keys import NewKey
@@ -59,7 +60,7 @@ def create(
 
     new = NewKey(
         tenant=known_tenant(tenant),
-        name=name,
+        name=taken(NamedKey, name=name).name,
         scopes=known_scopes(scope or ["runs:read", "runs:write"]),
         lifetime=None if days is None else days * _DAY,
         created_by=actor(),
@@ -111,9 +112,9 @@ def rotate(
 
     Example: turnwise keys rotate key_01j... --overlap-hours 1
     """
-    from turnwise.cli.connections import actor, open_audited
+    from turnwise.cli.connections import actor, open_audited_for_key
 
-    with open_audited(database, "default", "rotate_key") as store:
+    with open_audited_for_key(database, key, "rotate_key") as store:
         _tell_secret(*store.rotate_key(key, overlap=overlap_hours * 3_600, created_by=actor()), as_json)
 
 
@@ -123,9 +124,9 @@ def revoke(key: _Key, as_json: JsonOption = False, database: DatabaseOption = No
 
     Example: turnwise keys revoke key_01j...
     """
-    from turnwise.cli.connections import open_audited
+    from turnwise.cli.connections import open_audited_for_key
 
-    with open_audited(database, "default", "revoke_key") as store:
+    with open_audited_for_key(database, key, "revoke_key") as store:
         revoked = store.revoke_key(key)
     typer.echo(json.dumps(_as_json(revoked), indent=2) if as_json else f"{key} no longer works.")
 

@@ -13,6 +13,7 @@ import typer
 from turnwise.cli.options import DEFAULT_URL, AppOption, DatabaseOption
 
 if TYPE_CHECKING:
+    from turnwise.cli.signals import StopSignals
     from turnwise.mcp_server.server import TaskServer
 
 logger = logging.getLogger(__name__)
@@ -45,9 +46,8 @@ def mcp(
 
     Example: turnwise mcp --app office:app
     """
-    from turnwise.base.garbage import collections_paused
     from turnwise.cli.commands.services import settings_of
-    from turnwise.cli.connections import key_of_environment
+    from turnwise.cli.signals import StopSignals
     from turnwise.errors import ConfigurationError
 
     if url is not None and app is not None:
@@ -57,19 +57,26 @@ def mcp(
     if database is not None and app is None:
         raise ConfigurationError("--database is for the runs of --app; a gateway has a database of its own")
     settings_of()  # the logs go to standard error
+    with StopSignals() as stop, _gateway(url, app, database, stop) as address:
+        _serve(address, wait, bind)
+
+
+def _serve(address: str, wait: float | None, bind: str | None) -> None:
+    from turnwise.base.garbage import collections_paused
+    from turnwise.cli.connections import key_of_environment
+
     with collections_paused():
         from turnwise.mcp_server.server import TaskServer
 
-    with _gateway(url, app, database) as address:
-        server = TaskServer(address, key_of_environment(), wait=wait)
-        if bind is None:
-            _serve_stdio(server)
-        else:
-            _serve_http(server, bind)
+    server = TaskServer(address, key_of_environment(), wait=wait)
+    if bind is None:
+        _serve_stdio(server)
+    else:
+        _serve_http(server, bind)
 
 
 @contextmanager
-def _gateway(url: str | None, app: str | None, database: str | None) -> Iterator[str]:
+def _gateway(url: str | None, app: str | None, database: str | None, stop: StopSignals) -> Iterator[str]:
     """The address of the gateway, served by this process if an application is given."""
     from turnwise.cli.connections import checked_url
 
@@ -84,7 +91,9 @@ def _gateway(url: str | None, app: str | None, database: str | None) -> Iterator
 
         loaded = load_app(app)
     settings = settings_of(app=app, database_url=database, bind="127.0.0.1:0")
+    stop.hold()
     with EmbeddedServer(settings, loaded) as embedded:
+        stop.let_go()
         yield embedded.url
 
 
@@ -100,7 +109,6 @@ def _serve_http(server: TaskServer, bind: str) -> None:
     import anyio
 
     from turnwise.base.listening import base_url, listen
-    from turnwise.cli.signals import exit_when_stopped
     from turnwise.mcp_server.transports import PATH, serve_http
     from turnwise.processes.settings import parse_address
 
@@ -110,5 +118,5 @@ def _serve_http(server: TaskServer, bind: str) -> None:
     def tell() -> None:
         logger.info("MCP clients are served at %s", url, extra={"action": "mcp_listening", "url": url})
 
-    with listener, exit_when_stopped():
+    with listener:  # uvicorn raises the signal again that ended it, and this process ends with 0
         anyio.run(serve_http, server, listener, tell)

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from turnwise.base.json_bounds import is_unicode
 from turnwise.cli.commands.lists import runs
 from turnwise.cli.completion import complete_run, complete_task
 from turnwise.cli.options import DEFAULT_URL, JsonOption, RunArgument, SessionOption, UrlOption, usd
@@ -80,7 +81,7 @@ def submit(
     from turnwise.cli.connections import connect
     from turnwise.cli.follow import follow
 
-    text = sys.stdin.read() if message == "-" else message
+    text = _read_message(message)
     cost = usd(max_cost)
     with connect(url) as client:
         run = client.submit(
@@ -96,11 +97,25 @@ def submit(
             version=version,
             webhook=webhook,
         )
-        if run.webhook is not None and not as_json:
+        if run.webhook is not None and (wait or not as_json):
             typer.echo(f"Events are signed with {run.webhook.secret}, which is not shown again.", err=True)
         if wait:
             raise typer.Exit(follow(client, run.id, as_json=as_json))
         typer.echo(_json(json_of(run)) if as_json else run.id)
+
+
+def _read_message(given: str) -> str:
+    """The message as it was given, or from standard input; raises `typer.BadParameter` for one that is no text."""
+    if given == "-" and sys.stdin is None:  # the process was started with it closed
+        raise typer.BadParameter("there is no standard input to read the message from")
+    try:
+        text = sys.stdin.read() if given == "-" else given
+    except UnicodeDecodeError:
+        text = None
+    # In some locales a byte that is no text becomes half of a surrogate pair.
+    if text is None or not is_unicode(text):
+        raise typer.BadParameter("the message is not text in UTF-8")
+    return text
 
 
 def watch(run: RunArgument, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
@@ -283,7 +298,7 @@ def inbox(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
     from turnwise.cli.text.run import print_inbox
 
     with connect(url) as client:
-        items = [json_of(item) for item in client.inbox()]
+        items = [json_of(item) for item in client.all_inbox()]
     if as_json:
         typer.echo(_json(items))
     elif items:

@@ -12,6 +12,7 @@ from turnwise.cli.options import AppOption, DatabaseOption
 
 if TYPE_CHECKING:
     from turnwise.app import App
+    from turnwise.cli.signals import StopSignals
     from turnwise.processes.settings import ServiceSettings
 
 logger = logging.getLogger(__name__)
@@ -37,22 +38,29 @@ def up(app: AppOption = None, bind: BindOption = None, database: DatabaseOption 
     Example: turnwise up --app office:app
     """
     settings = settings_of(app=app, bind=bind, database_url=database)
+    from turnwise.cli.signals import StopSignals
+
+    with StopSignals() as stop:
+        _serve_all(settings, stop)
+
+
+def _serve_all(settings: ServiceSettings, stop: StopSignals) -> None:
     from turnwise.base.garbage import collections_paused, keep_memory_tidy
 
     with collections_paused():
         from turnwise.app import load_app
         from turnwise.cli.embedded import EmbeddedServer
-        from turnwise.cli.signals import wait_for_stop
 
     loaded = load_app(settings.app)
     if settings.broker_url is not None:
         logger.warning(
             "TURNWISE_BROKER_URL is not used: all work stays in this process", extra={"action": "broker_unused"}
         )
+    stop.hold()
     with EmbeddedServer(settings, loaded) as server:
         keep_memory_tidy()
         _greet(settings, loaded, server.url)
-        wait_for_stop()
+        stop.wait()
         logger.info("This worker is told to end, and takes no more work", extra={"action": "worker_draining"})
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from turnwise.cli.options import DatabaseOption, JsonOption, usd
+from turnwise.cli.options import DatabaseOption, JsonOption, taken, usd
 
 if TYPE_CHECKING:
     from turnwise.record.tenants.tenants import TenantRecord
 
-_Tokens = Annotated[int | None, typer.Option(min=0, help="The same in tokens.")]
+_Tokens = Annotated[int | None, typer.Option(help="The same in tokens.")]
 
 group = typer.Typer(
     help="Set and list limits of tenants, in the database itself.\n\n"
@@ -36,8 +36,8 @@ def set_limits(
     day_max_tokens: _Tokens = None,
     month_max_cost: Annotated[str | None, typer.Option(help="Limit in US dollars per month (UTC).")] = None,
     month_max_tokens: _Tokens = None,
-    requests_per_minute: Annotated[int | None, typer.Option(min=0, help="HTTP requests of all its callers.")] = None,
-    max_unfinished_runs: Annotated[int | None, typer.Option(min=0, help="Runs at a time.")] = None,
+    requests_per_minute: Annotated[int | None, typer.Option(help="HTTP requests of all its callers.")] = None,
+    max_unfinished_runs: Annotated[int | None, typer.Option(help="Runs at a time.")] = None,
     as_json: JsonOption = False,
     database: DatabaseOption = None,
 ) -> None:
@@ -45,10 +45,12 @@ def set_limits(
 
     Example: turnwise tenants set acme --day-max-cost 5.00 --requests-per-minute 600
     """
+    from turnwise.api.administration import TenantChange
     from turnwise.cli.connections import open_audited
     from turnwise.record.tenants.tenant import TenantLimits, known_tenant
 
-    limits = TenantLimits(
+    limits = taken(
+        TenantChange,
         day_max_cost=usd(day_max_cost),
         day_max_tokens=day_max_tokens,
         month_max_cost=usd(month_max_cost),
@@ -57,7 +59,7 @@ def set_limits(
         max_unfinished_runs=max_unfinished_runs,
     )
     with open_audited(database, known_tenant(tenant), "set_tenant") as store:
-        _tell([store.set_tenant_limits(tenant, limits)], as_json)
+        _tell([store.set_tenant_limits(tenant, TenantLimits(**dict(limits)))], as_json)
 
 
 @group.command("list")

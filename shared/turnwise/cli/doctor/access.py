@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from turnwise.cli.doctor.finding import Finding, fault, ok
+from turnwise.cli.doctor.finding import Finding, fault, ok, warning
+from turnwise.errors import ConfigurationError
 from turnwise.observability.redaction import redact
 from turnwise.processes.settings import ServiceSettings
 
@@ -17,6 +18,10 @@ def check_issuer(settings: ServiceSettings) -> Iterator[Finding]:
     if settings.oidc_issuer is None:
         return
     check = f"issuer {settings.oidc_issuer}"
+    try:
+        settings.check_issuer()
+    except ConfigurationError as error:
+        yield warning(check, str(error), "set both for the gateway, which does not start without them")
     url = settings.oidc_jwks_url
     if url is None:
         described = _json(f"{settings.oidc_issuer.rstrip('/')}/.well-known/openid-configuration")

@@ -46,9 +46,10 @@ def _made(settings: ServiceSettings, held: list[Database]) -> Iterator[Finding]:
 
 
 def _look(database: Database) -> Iterator[Finding]:
-    file = None if database.is_postgres else Path(database.url.database or "")
-    if file is not None and not file.exists():  # opening it would make one
-        yield fault("database", f"there is no file {file}", "run `turnwise migrate`, or correct TURNWISE_DATABASE_URL")
+    if (missing := database.missing_file) is not None:
+        yield fault(
+            "database", f"there is no file {missing}", "run `turnwise migrate`, or correct TURNWISE_DATABASE_URL"
+        )
         return
     try:
         before = time.time()
@@ -60,8 +61,8 @@ def _look(database: Database) -> Iterator[Finding]:
     yield ok("database", f"{database.name} answers")
     yield _schema(database)
     yield _clock(offset)
-    if file is not None:
-        yield from _file(file)
+    if not database.is_postgres:
+        yield from _file(Path(database.url.database or ""))
 
 
 def _schema(database: Database) -> Finding:

@@ -59,7 +59,8 @@ def _notes(kind: str, data: Json) -> str | None:
     if kind in ("human.asked", "human.answered"):
         return document_text(data.get("document"))
     if kind == "ask.expired":
-        return f"worker {data.get('worker')} fell silent; somebody else takes over"
+        lost = "could not write its answer" if data.get("unwritten") else "fell silent"
+        return f"worker {data.get('worker')} {lost}; somebody else takes over"
     if kind == "run.retried":
         return f"goes on from event {data.get('to')}"
     if kind == "run.forked":

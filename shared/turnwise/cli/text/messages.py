@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from turnwise.base.tool_json import NOT_ARGUMENTS
+from turnwise.base.tool_json import arguments_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -37,11 +37,7 @@ def document_text(document: Json | None) -> str:
 def tool_text(tool: Json) -> str:
     """A tool's JSON as `name(field=value, ...)`, without what is empty."""
     name = tool.get("$tool") or tool.get("request") or "?"
-    fields = (
-        f"{key}={_value(value)}"
-        for key, value in tool.items()
-        if key not in NOT_ARGUMENTS and value not in ("", None, [], {})
-    )
+    fields = (f"{key}={_value(value)}" for key, value in arguments_of(tool).items() if value not in ("", None, [], {}))
     return f"{name}({', '.join(fields)})"
 
 

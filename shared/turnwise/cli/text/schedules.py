@@ -57,7 +57,7 @@ def print_schedule(schedule: Json, ticks: Iterable[Json]) -> None:
 def _when(schedule: Json) -> str:
     if schedule["cron"]:
         return f"{schedule['cron']}  {schedule['timezone']}"
-    return f"every {schedule['every']:g} s" if schedule["every"] else f"once, {_at(schedule['at'], schedule)}"
+    return f"every {schedule['every']:.15g} s" if schedule["every"] else f"once, {_at(schedule['at'], schedule)}"
 
 
 def _at(moment: str, schedule: Json) -> str:

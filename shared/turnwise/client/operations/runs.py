@@ -12,7 +12,19 @@ from turnwise.api.runs import BulkView, RunView, RunWithTree
 from turnwise.api.timeline import TimelineView
 from turnwise.api.transcript import TranscriptView
 from turnwise.client.event_reading import EventReading
-from turnwise.client.request import ANSWER_SECONDS, Amount, Json, Request, given, model, moment, money, path_of, text
+from turnwise.client.request import (
+    ANSWER_SECONDS,
+    Amount,
+    Json,
+    Request,
+    given,
+    model,
+    moment,
+    money,
+    path_of,
+    text,
+    waited,
+)
 
 # Of a page of runs that are changed one after the other.
 _BULK_SECONDS = 120.0
@@ -70,7 +82,7 @@ def submit(
         params=given(wait=wait or None, watch="true" if watch else None),
         body=body,
         idempotency_key=idempotency_key,
-        seconds=ANSWER_SECONDS + wait,
+        seconds=ANSWER_SECONDS + waited(wait),
     )
 
 
