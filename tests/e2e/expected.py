@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import unified_diff
 from functools import cache
 
 from tests.e2e import in_process
@@ -22,5 +23,8 @@ def expected(scenario: Scenario) -> Transcript:
 
 def assert_same(found: Transcript, wanted: Transcript) -> None:
     """Compare as text first, because a difference of two long texts can be read."""
-    assert str(found).split("\n") == str(wanted).split("\n")
+    difference = "\n".join(
+        unified_diff(str(wanted).split("\n"), str(found).split("\n"), "wanted", "found", n=2, lineterm="")
+    )
+    assert not difference, difference
     assert found == wanted

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError, URLError
@@ -135,13 +135,13 @@ class Process:
 
 
 def run_command(
-    arguments: list[str], env: Mapping[str, str], cwd: Path, python: str = sys.executable
+    arguments: list[str], env: Mapping[str, str], cwd: Path, python: str = sys.executable, under: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """A `turnwise` command that ends by itself, with its output."""
-    if can_fork(python, env, cwd):
+    """A `turnwise` command that ends by itself, with its output; `under` is a program that starts it."""
+    if not under and can_fork(python, env, cwd):
         return run_forked(arguments, env=env, cwd=cwd, seconds=_END)
     return subprocess.run(
-        [python, *_COMMAND, *arguments],
+        [*under, python, *_COMMAND, *arguments],
         env=dict(env),
         cwd=cwd,
         stdin=subprocess.DEVNULL,

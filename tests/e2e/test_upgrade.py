@@ -79,6 +79,7 @@ def upgrade(model: FakeLLMServer, tmp_path: Path) -> Iterator[Upgrade]:
 def test_processes_are_replaced_one_by_one_and_no_run_is_lost_or_doubled_or_said_otherwise(
     upgrade: Upgrade, model: FakeLLMServer
 ) -> None:
+    # Each scenario is one whose transcript is the same in both versions: a turn of it may be of either.
     runs = {}
     with Client(upgrade.old.url) as client, Client(upgrade.new.url) as new_client:
 
@@ -97,7 +98,7 @@ def test_processes_are_replaced_one_by_one_and_no_run_is_lost_or_doubled_or_said
         upgrade.migrate()
         assert upgrade.value("SELECT version_num FROM alembic_version") == SCHEMA_VERSION
         upgrade.old.kill_and_replace("worker")
-        submit(client, "routing", "notes", "slow")
+        submit(client, "circles", "notes", "slow")
         pages.append(served.submit(client, PAGES[1], "ann"))
         upgrade.new.start()
         submit(client, "api_loop", "slow")

@@ -82,6 +82,37 @@ def test_an_item_whose_run_was_retried_by_itself_meanwhile_is_not_begun_anew(tmp
         assert [run.id for run in client.all_runs(batch=batch)] == runs[::-1]
 
 
+def test_a_batch_runs_again_with_a_run_of_it_that_is_retried_by_itself(tmp_path: Path) -> None:
+    with two_items(tmp_path) as (gateway, client, _, batch, (first, second)):
+        for run in (first, second):
+            fail_run(gateway, run)
+        gateway.store.coordinator.feed_batch(batch)
+        assert client.batch(batch).status == "completed"
+
+        client.retry(first)
+        gateway.store.coordinator.feed_batch(batch)
+        assert (client.batch(batch).status, client.batch(batch).counts.queued) == ("running", 1)
+
+        fail_run(gateway, first)
+        gateway.store.coordinator.feed_batch(batch)
+        assert client.batch(batch).status == "completed"
+
+        client.retry(second)
+        assert client.cancel_batch(batch).status == "running"
+
+
+def test_a_cancelled_batch_stays_cancelled_when_a_run_of_it_is_retried(tmp_path: Path) -> None:
+    with two_items(tmp_path) as (gateway, client, _, batch, (first, second)):
+        for run in (first, second):
+            fail_run(gateway, run)
+        client.cancel_batch(batch)
+        gateway.store.coordinator.feed_batch(batch)
+
+        client.retry(first)
+
+        assert client.batch(batch).status == "cancelled"
+
+
 def test_an_item_whose_run_no_retry_continues_begins_anew(tmp_path: Path) -> None:
     with two_items(tmp_path) as (gateway, client, _, batch, (first, second)):
         for run, code in ((first, "STALLED"), (second, "ERROR")):

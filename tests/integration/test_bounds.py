@@ -220,10 +220,27 @@ def test_halves_of_pairs_that_a_model_writes_are_replaced(database: Database, tm
         _watched(desk, run.id, tmp_path)
 
 
-def test_an_envelope_is_bounded_too() -> None:
+def _asked_with(document: dict[str, Any]) -> dict[str, Any]:
+    """The envelope of an ask with that document, as a worker gets it."""
     envelope = {"v": 1, "kind": "ask", "run": "r", "ask": "a", "queue": "q", "agent": "x", "responder": "llm"}
-    with pytest.raises(InvalidRequestError, match="nested deeper than 64"):
-        parse_envelope(envelope | {"task": "t", "turn": 1, "document": _deep(200)})
+    return envelope | {"task": "t", "turn": 1, "document": document}
+
+
+def test_what_is_kept_within_the_bounds_travels(database: Database) -> None:
+    with Desk(Store(database), _app(_called({"what": _deep(MAX_DEPTH - 1)}))) as desk:
+        run = desk.go_on(desk.submit("desk"))
+        kept = [event.document for event in desk.store.inspector.events(run.id) if event.document is not None]
+
+    assert (run.status, desk.app.said[1:]) == ("completed", ["fetched"])  # type: ignore[attr-defined]
+    assert any(fault_in(document) is not None for document in kept), "one is deeper than what entered"
+    for document in [*kept, _deep(MAX_STORED_DEPTH)]:
+        dump_json(document)
+        assert parse_envelope(_asked_with(document))
+
+
+def test_an_envelope_is_bounded_too() -> None:
+    with pytest.raises(InvalidRequestError, match="nested deeper than 201"):
+        parse_envelope(_asked_with(_deep(MAX_STORED_DEPTH + 1)))
 
 
 @pytest.mark.parametrize(

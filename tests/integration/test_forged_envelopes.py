@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.e2e.waiting import until
-from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task
 from turnwise.base.cancellation import cancelled
 from turnwise.bus.envelope import AskEnvelope, CancelNotice
 from turnwise.record.store import Store
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "turnwise.db")
-    yield Store(database)
-    database.close()
 
 
 def _app(answer: Any = lambda said: f"DONE you said {said}") -> App:

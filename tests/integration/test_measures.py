@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry
 from tests.e2e.waiting import until
 from tests.support.brokers import fresh_rabbitmq
-from tests.support.databases import fresh_sqlite
 from tests.support.gateway_parts import served
 from tests.support.served_parts import Desk
 from tests.support.tcp_proxy import TcpProxy, address_in
@@ -45,13 +44,6 @@ def _app(fails: bool = False) -> App:
         return Task(agent, name="Desk", interactive=False)
 
     return app
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "record.db")
-    yield Store(database)
-    database.close()
 
 
 Value = Callable[..., float]

@@ -20,10 +20,15 @@ from tests.support.kept_values import kept
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, TaskConfig, ToolMessage
 from turnwise.base.ids import new_id
 from turnwise.record.database.database import Database
+from turnwise.record.provider_batches.batches import ProviderBatch
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.record.values.records import NewFork
+from turnwise.serving.moves.permits import permit
 from turnwise.serving.wait_reason import why_waiting
 from turnwise.tasks.tree import build_tree
+from turnwise.testing.fake_llm.batch_store import BatchStore
 from turnwise.testing.fake_llm.server import FakeLLMServer
+from turnwise_responders.batch_work import BatchWork
 
 __all__ = ["database", "postgres_url"]
 
@@ -158,6 +163,51 @@ def test_an_error_of_a_line_is_tried_again_or_told_as_by_a_direct_call(url: str)
     assert (stats["requests"], stats["lines"]) == (1, 3)
 
 
+@pytest.mark.parametrize("body", [None, "oops", {}, {"choices": []}, {"choices": [], "logprob": float("-inf")}])
+def test_a_line_without_an_answer_that_can_be_kept_holds_up_no_other_call(
+    url: str, body: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = BatchStore.content
+
+    def with_odd_line(store: BatchStore, file_id: str) -> bytes:
+        lines = [json.loads(line) for line in whole(store, file_id).splitlines()]
+        for line in lines:
+            if "you said odd" in json.dumps(line):
+                line["response"] = {"status_code": 200, "body": body}
+        return "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+
+    monkeypatch.setattr(BatchStore, "content", with_odd_line)
+    texts = ["one", "odd", "two", "three", "four", "five"]
+    with FakeLLMServer(RULES) as server:
+        with fleet(url, desk(server), provider_batch_size=3) as made:
+            runs = made.ended([made.submit("desk", text) for text in texts])
+            assert [said(made, run.id) for run in runs] == [f"you said {text}" for text in texts]
+        stats = server.stats()
+    # The odd call is in two batches, and then made directly.
+    assert (stats["requests"], stats["lines"]) == (1, 7)
+
+
+def test_a_batch_whose_work_fails_leaves_the_others_alone(
+    url: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look, failed = BatchWork.follow, threading.Event()
+
+    def failing_once(work: BatchWork, batch: ProviderBatch) -> None:
+        if not failed.is_set():
+            failed.set()
+            raise RuntimeError("a fault of its own")
+        look(work, batch)
+
+    monkeypatch.setattr(BatchWork, "follow", failing_once)
+    with FakeLLMServer(RULES) as server, fleet(url, desk(server)) as made:
+        (run,) = made.ended([made.submit("desk", "hello")])
+        assert said(made, run.id) == "you said hello"
+        assert server.stats()["requests"] == 0
+    actions = [getattr(line, "action", "") for line in caplog.records]
+    assert actions.count("provider_batch_failed") == 1
+    assert "provider_batches_crashed" not in actions
+
+
 def test_a_call_whose_time_is_over_is_made_directly_and_the_batch_s_answer_only_counted(url: str) -> None:
     with (
         FakeLLMServer(RULES, batches={"delay": 8.0}) as server,
@@ -204,10 +254,28 @@ def test_a_waiting_run_says_so_holds_half_the_price_and_can_be_cancelled(url: st
             (ended,) = made.ended([run])
             assert ended.status == "cancelled"
             # No ask waits for it, so the provider is told to end it.
-            wait_until(lambda: made.store.worker.provider_batches.batching_providers() <= others)
+            wait_until(lambda: made.store.worker.provider_batches.batching_providers().keys() <= others.keys())
             after = made.store.inspector.run(run)
         assert (after.reserved_cost, after.calls) == (Decimal(0), 0)
         assert server.stats()["lines"] == 0
+
+
+def test_another_process_sends_what_was_collected_for_a_model_that_only_a_fork_names(url: str) -> None:
+    queue = new_id("q")
+    with FakeLLMServer(RULES) as server:
+        app = desk(server)
+        with fleet(url, app, queue=queue, provider_batch_seconds=DAY) as made:
+            (origin,) = made.ended([made.submit("desk", "hello", can_wait=0.0)])
+            asked = next(event.seq for event in made.store.inspector.events(origin.id) if event.type == "turn.asked")
+            new = NewFork(id=new_id("run"), at=asked, version="1", model="gpt-4o-mini", can_wait=DAY)
+            fork, ask, _ = made.store.tenant(DEFAULT_TENANT).fork(origin.id, new)
+            assert ask is not None
+            made.bus.publish_ask(permit(ask))
+            wait_until(lambda: made.store.inspector.run(fork.id).status == "waiting")
+        with fleet(url, app, queue=queue) as later:
+            (ended,) = later.ended([fork.id])
+            assert said(later, ended.id) == "you said hello"
+        assert (server.stats()["requests"], server.stats()["lines"]) == (1, 1)
 
 
 def test_a_run_says_itself_whether_its_calls_can_wait(url: str) -> None:

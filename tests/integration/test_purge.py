@@ -6,7 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,6 @@ from prometheus_client import CollectorRegistry
 from tests.e2e.processes import environment
 from tests.e2e.waiting import until
 from tests.support.cli import Terminal, terminal
-from tests.support.databases import fresh_sqlite
 from tests.support.store_parts import new_run
 
 from turnwise.processes.metrics import Metrics
@@ -30,13 +29,6 @@ from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise_coordinator.retention import RetentionSweep
 
 __all__ = ["terminal"]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "turnwise.db")
-    yield Store(database)
-    database.close()
 
 
 def ended(store: Store, status: str, age: float = 0.0) -> str:

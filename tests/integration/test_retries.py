@@ -6,14 +6,12 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from pydantic import BaseModel, SecretStr
 from tests.e2e.waiting import until
-from tests.support.databases import fresh_sqlite
 from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
 from tests.support.store_parts import new_worker
@@ -78,13 +76,6 @@ def serving() -> Iterator[Callable[[Any], FakeLLMServer]]:
     yield serve
     for server in servers:
         server.stop()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "turnwise.db")
-    yield Store(database)
-    database.close()
 
 
 def agent_of(server: FakeLLMServer, *, retry: RetryPolicy = QUICK, stream: bool = False, **more: Any) -> ChatAgent:

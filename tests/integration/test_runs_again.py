@@ -225,6 +225,9 @@ def test_a_failed_run_goes_on_and_its_stream_with_it(
     assert asked.seq > last
     said = [item["document"]["content"] for item in as_json(client.transcript(run_id))["root"]["items"]]
     assert said == ["go", "May I?", "yes", "DONE yes RULE"]
+    page = terminal.run("show", run_id, "--html", "--url", server.url)
+    assert page.index("The run ended: <b>ERROR</b>") < page.index("continues after a retry") < page.index("yes RULE")
+    assert httpx2.get(f"{server.url}/v1/runs/{run_id}/log").text.endswith("</html>\n")
     with pytest.raises(ConflictError, match="has not failed, it is completed") as caught:
         client.retry(run_id)
     assert caught.value.code == "not_failed"
@@ -267,6 +270,22 @@ def test_replay_from_the_command_line(client: Client, server: EmbeddedServer, fo
     assert result["difference"]["event"] == asked.seq
     assert result["difference"]["recorded"]["type"] == "human.asked"
     assert f"event {asked.seq} differs" in terminal.printed("replay", "run.json", *other, code=1)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [({"events": None, "histories": 1}, "events, histories"), ({"run": []}, "run")],
+)
+def test_a_damaged_export_is_refused_with_what_it_lacks(
+    client: Client, server: EmbeddedServer, folder: Path, terminal: Terminal, damage: dict[str, Any], said: str
+) -> None:
+    run_id = client.submit("desk", "go", wait=10).id
+    whole = json.loads(terminal.run("export", run_id, "--database", f"sqlite:///{folder / 'runs.db'}"))
+    (terminal.folder / "run.json").write_text(json.dumps(whole | damage))
+
+    told = terminal.refused("replay", "run.json", "--app", "again_app:app")
+
+    assert f"this exported run is damaged, it has no readable {said}; export it again" in told
 
 
 def test_replay_wants_to_know_what(terminal: Terminal) -> None:

@@ -111,6 +111,7 @@ def test_the_times_are_shown_in_the_zone_through_a_change_of_the_clocks(client: 
         ({"every": 5, "jitter": 6}, "invalid_schedule", "jitter is 6 seconds; expected 0 to 5"),
         ({"every": 5, "task": "nothing"}, "unknown_task", "has no task 'nothing'; it has: report, asking"),
         ({"every": 5, "version": "7"}, "invalid_request", "TURNWISE_VERSION_POLICY is adopt"),
+        ({"every": 5, "version": "7\0"}, "invalid_request", "control characters"),
         ({"every": 5, "name": "sch_1"}, "invalid_request", "sch_"),
         ({"every": 5, "metadata": {"schedule": 1}}, "invalid_request", "schedule"),
         ({"every": 5, "overlap": "some"}, "invalid_request", "overlap"),
@@ -228,7 +229,11 @@ def test_the_command_line(terminal: Terminal, server: EmbeddedServer, client: Cl
         *where,
     )
     assert re.match(r"weekly: next at \d{4}-", out)
-    assert "weekly" in terminal.run("schedules", "list", *where)
+    client.create_schedule("rare", "report", "Write it.", every=1_234_567.5)
+    listed = terminal.run("schedules", "list", *where)
+    assert "weekly" in listed
+    assert "every 1234567.5 s" in listed
+    client.remove_schedule("rare")
     run = terminal.run("schedules", "trigger", "weekly", *where).strip()
     shown = terminal.run("schedules", "show", "weekly", "--next", "2", *where)
     assert run in shown

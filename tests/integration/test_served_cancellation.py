@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import SecretStr
 from tests.e2e.waiting import until
-from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
@@ -29,13 +27,6 @@ RULES: list[dict[str, Any]] = [{"match": "hello", "reply": "DONE at last", "dela
 def model() -> Iterator[FakeLLMServer]:
     with FakeLLMServer(RULES) as running:
         yield running
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "turnwise.db")
-    yield Store(database)
-    database.close()
 
 
 def app_of(model: FakeLLMServer) -> App:

@@ -1,4 +1,4 @@
-"""Served runs under outages, hostile values and an application's own mistakes."""
+"""Served runs under hostile values and an application's own mistakes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tests.e2e.waiting import until
 from tests.support.either_database import database, postgres_url
 from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
+from tests.support.talking import agent_named, app_of, talk
 
 from turnwise import (
-    App,
     ChatAgent,
     ChatAgentConfig,
     ChatDocument,
@@ -33,12 +33,11 @@ from turnwise.errors import DatabaseUnavailableError, ToolOutcomeUnknownError, V
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import runs
-from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.outcomes import Reply
-from turnwise.record.values.records import Claim, HistoryRow, RunRecord, Usage
+from turnwise.record.values.records import RunRecord, Usage
 
 __all__ = ["database", "postgres_url"]
 
@@ -46,22 +45,6 @@ __all__ = ["database", "postgres_url"]
 class Fetch(ToolMessage):
     request: str = "fetch"
     purpose: str = "To fetch something."
-
-
-def _agent(name: str, **config: Any) -> ChatAgent:
-    return ChatAgent(ChatAgentConfig(name=name, **config))
-
-
-def _app(task: Callable[[], Task]) -> App:
-    app = App("tests")
-    app.task(name="desk")(task)
-    return app
-
-
-def _talk() -> Task:
-    """A model that is asked twice."""
-    model = MockLMConfig(response_fn=lambda said: "DONE well" if said == "go" else "well")
-    return Task(_agent("desk", llm=model, handle_llm_no_tool="go"), interactive=False)
 
 
 def _fetching(value: Callable[[], Any]) -> Callable[[], Task]:
@@ -78,67 +61,6 @@ def _fetching(value: Callable[[], Any]) -> Callable[[], Task]:
         return Task(agent, interactive=False)
 
     return task
-
-
-class FlakyWorker(WorkerRole):
-    """A record that does not answer the next `failures` calls of reply, and of reading histories."""
-
-    failures = 0
-    history_failures = 0
-
-    def reply(self, claim: Claim, reply: Reply, then: Callable[[RunTransaction], None] | None = None) -> bool:
-        if self.failures:
-            self.failures -= 1
-            raise DatabaseUnavailableError("the database is away")
-        return super().reply(claim, reply, then)
-
-    def history(self, owner: str, key: str, **which: int | None) -> list[HistoryRow]:
-        if self.history_failures:
-            self.history_failures -= 1
-            raise DatabaseUnavailableError("the database is away")
-        return super().history(owner, key, **which)  # type: ignore[arg-type]
-
-
-class FlakyStore(Store):
-    """Its workers do not always get an answer."""
-
-    worker: FlakyWorker
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self.worker = FlakyWorker(self.core)
-
-
-def test_an_answer_is_written_once_the_database_is_back(database: Database) -> None:
-    store = FlakyStore(database)
-    with Desk(store, _app(_talk), moves="coordinator") as desk:
-        run = desk.submit("desk")
-        asked = desk.coordinator.move(run)
-        store.worker.failures = 2
-
-        assert desk.answer(asked)
-
-        assert desk.go_on(run).status == "completed"
-        assert desk.events(run)[-1] == "run.completed"
-
-
-def test_a_history_that_can_not_be_read_ends_no_run(database: Database) -> None:
-    store = FlakyStore(database)
-    with Desk(store, _app(_talk), moves="coordinator") as desk:
-        run = desk.submit("desk")
-        while (asked := desk.coordinator.move(run)).ask is not None:
-            if asked.ask.responder == "llm" and asked.ask.turn > 0:
-                break
-            desk.answer(asked)
-        store.worker.history_failures = 1
-
-        with Desk(store, desk.app, beside=desk, moves="coordinator") as other:  # which remembers no history
-            assert asked.ask is not None
-            assert other.responders.answer(asked.ask)
-            assert desk.events(run)[-1] == "ask.released"
-            assert other.responders.answer(asked.ask)
-
-        assert desk.go_on(run).status == "completed"
 
 
 class _Unprintable(Exception):
@@ -184,7 +106,7 @@ def test_whatever_a_handler_returns_or_raises_the_run_ends(
 ) -> None:
     # The traceback of an odd text is as odd, and pytest cannot pass its report from one process to another then.
     monkeypatch.setattr(logging.getLogger("turnwise.serving.attempts.attempt"), "disabled", True)
-    with Desk(Store(database), _app(_fetching(value))) as desk:
+    with Desk(Store(database), app_of(_fetching(value))) as desk:
         run = desk.go_on(desk.submit("desk"))
 
         assert run.ended, run
@@ -204,9 +126,9 @@ def test_rules_of_an_application_see_the_run_that_they_are_asked_about(postgres_
             return made
 
     def task() -> Task:
-        return Slow(_agent("desk", llm=MockLMConfig(response_fn=lambda said: f"DONE {said}")), interactive=False)
+        return Slow(agent_named("desk", llm=MockLMConfig(response_fn=lambda said: f"DONE {said}")), interactive=False)
 
-    with Desk(Store(database), _app(task), moves="coordinator") as desk:
+    with Desk(Store(database), app_of(task), moves="coordinator") as desk:
         made = {text: desk.submit("desk", text) for text in ("one", "two")}
         for run in made.values():
             desk.answer(desk.coordinator.move(run))
@@ -229,9 +151,9 @@ class _Stubborn(Task):
 
 def test_a_run_whose_task_is_never_done_by_its_own_rule_can_be_cancelled(database: Database) -> None:
     def task() -> Task:
-        return _Stubborn(_agent("desk", llm=MockLMConfig(default_response="and so on")), interactive=True)
+        return _Stubborn(agent_named("desk", llm=MockLMConfig(default_response="and so on")), interactive=True)
 
-    with Desk(Store(database), _app(task)) as desk:
+    with Desk(Store(database), app_of(task)) as desk:
         new, waiting = desk.submit("desk"), desk.submit("desk")
         desk.go_on(waiting)
         for run in (new, waiting):
@@ -244,12 +166,12 @@ def test_a_run_whose_task_is_never_done_by_its_own_rule_can_be_cancelled(databas
 
 def test_a_cancelled_sub_task_ends_callers_with_rules_of_their_own(database: Database) -> None:
     def task() -> Task:
-        root = _Stubborn(_agent("desk", llm=None), interactive=False)
-        helper = _agent("helper", llm=MockLMConfig(default_response="which one?"))
+        root = _Stubborn(agent_named("desk", llm=None), interactive=False)
+        helper = agent_named("helper", llm=MockLMConfig(default_response="which one?"))
         root.add_sub_task(Task(helper, interactive=True))
         return root
 
-    with Desk(Store(database), _app(task)) as desk:
+    with Desk(Store(database), app_of(task)) as desk:
         run = desk.submit("desk")
         assert desk.go_on(run).status == "waiting"
         desk.store.tenant(DEFAULT_TENANT).request_cancel(run)
@@ -266,9 +188,9 @@ def test_a_rule_that_raises_ends_the_run_and_leaves_a_whole_record(database: Dat
 
     def task() -> Task:
         model = MockLMConfig(default_response="DONE")
-        return Broken(_agent("desk", llm=model), interactive=False, config=TaskConfig(inf_loop_cycle_len=2))
+        return Broken(agent_named("desk", llm=model), interactive=False, config=TaskConfig(inf_loop_cycle_len=2))
 
-    with Desk(Store(database), _app(task)) as desk:
+    with Desk(Store(database), app_of(task)) as desk:
         run = desk.go_on(desk.submit("desk"))
 
         assert (run.status, run.status_code) == ("failed", "ERROR")
@@ -280,7 +202,7 @@ def test_a_rule_that_raises_ends_the_run_and_leaves_a_whole_record(database: Dat
 
 
 def test_a_run_that_can_not_move_keeps_no_other_from_being_swept(database: Database) -> None:
-    with Desk(Store(database), _app(_talk)) as desk:
+    with Desk(Store(database), app_of(talk)) as desk:
         sick, well = desk.submit("desk", deadline=0.001), desk.submit("desk", deadline=0.001)
         moves: list[str] = []
 
@@ -320,7 +242,7 @@ def test_what_comes_over_http_runs_no_handler_that_the_model_may_not_use(databas
         root.add_sub_task(Task(fetcher("helper"), name="helper", interactive=False, single_round=True))
         return root
 
-    with Desk(Store(database), _app(task)) as desk:
+    with Desk(Store(database), app_of(task)) as desk:
         run = desk.submit("desk")
         gateway: Any = Gateway.__new__(Gateway)
         parts = {
@@ -347,10 +269,10 @@ def test_a_run_can_be_ended_wherever_it_is_and_late_answers_only_cost(
     database: Database, waiting: str, ended_by: str
 ) -> None:
     def task() -> Task:
-        return Task(_agent("desk", llm=MockLMConfig(default_response="which one?")), interactive=True)
+        return Task(agent_named("desk", llm=MockLMConfig(default_response="which one?")), interactive=True)
 
     store = Store(database)
-    with Desk(store, _app(task)) as desk:
+    with Desk(store, app_of(task)) as desk:
         run = desk.submit("desk", deadline=None if ended_by == "KILL" else 3_600.0)
         asked = desk.coordinator.move(run) if waiting in ("asked", "leased") else None
         claim = None
@@ -400,7 +322,7 @@ def test_a_handler_that_tries_to_leave_the_program_ends_its_run_and_no_worker(
     def leave() -> Any:
         raise leaving
 
-    with Desk(Store(database), _app(_fetching(leave))) as desk:
+    with Desk(Store(database), app_of(_fetching(leave))) as desk:
         run_id = desk.submit("desk")
         ended: list[RunRecord] = []
         worker = threading.Thread(target=lambda: ended.append(desk.go_on(run_id)))
@@ -432,9 +354,9 @@ def test_a_rule_that_raises_anything_ends_its_run(database: Database, error: Bas
             return super().done(result, r)
 
     def task() -> Task:
-        return Checked(_agent("desk", llm=MockLMConfig(default_response="well")), interactive=False)
+        return Checked(agent_named("desk", llm=MockLMConfig(default_response="well")), interactive=False)
 
-    with Desk(Store(database), _app(task), moves=moves) as desk:
+    with Desk(Store(database), app_of(task), moves=moves) as desk:
         run = desk.go_on(desk.submit("desk"))
 
         assert (run.status, run.status_code) == ("failed", "ERROR")
@@ -455,11 +377,11 @@ def test_a_connection_that_breaks_while_a_rule_is_asked_ends_no_run(database: Da
             return super().done(result, r)
 
     def task() -> Task:
-        return Checked(_agent("desk", llm=MockLMConfig(default_response="DONE well")), interactive=False)
+        return Checked(agent_named("desk", llm=MockLMConfig(default_response="DONE well")), interactive=False)
 
     with (
         pytest.MonkeyPatch.context() as patches,
-        Desk(Store(database), _app(task), moves=moves) as desk,
+        Desk(Store(database), app_of(task), moves=moves) as desk,
     ):
         patches.setattr(RunTransaction, "is_intact", property(lambda _: False))
         run_id = desk.submit("desk")
@@ -475,7 +397,7 @@ def test_a_connection_that_breaks_while_a_rule_is_asked_ends_no_run(database: Da
 def test_an_error_that_nothing_has_caught_ends_the_run_of_the_ask(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Desk(Store(database), _app(_talk)) as desk:
+    with Desk(Store(database), app_of(talk)) as desk:
         run_id = desk.submit("desk")
         moved = desk.coordinator.move(run_id)
         monkeypatch.setattr(desk.responders._answering, "answer", lambda *_, **__: _raise(RuntimeError("a fault")))
@@ -500,11 +422,11 @@ def test_what_a_handler_leaves_in_a_tool_that_is_no_json_parks_its_call_without_
             raise ToolOutcomeUnknownError("nobody knows")
 
     def task() -> Task:
-        agent = _agent("desk", llm=MockLMConfig(default_response='{"request": "locked"}'))
+        agent = agent_named("desk", llm=MockLMConfig(default_response='{"request": "locked"}'))
         agent.enable_message(Locked)
         return Task(agent, interactive=False)
 
-    with Desk(Store(database), _app(task)) as desk:
+    with Desk(Store(database), app_of(task)) as desk:
         run = desk.go_on(desk.submit("desk"))
 
         assert (run.status, kept(run.waiting_for)["tool"]) == ("waiting", "locked")
@@ -512,7 +434,7 @@ def test_what_a_handler_leaves_in_a_tool_that_is_no_json_parks_its_call_without_
 
 def test_a_permit_for_a_queue_that_is_not_served_here_claims_nothing(database: Database) -> None:
     store = Store(database)
-    with Desk(store, _app(_talk)) as theirs, Desk(store, _app(_talk)) as mine:
+    with Desk(store, app_of(talk)) as theirs, Desk(store, app_of(talk)) as mine:
         moved = theirs.coordinator.move(theirs.submit("desk"))
         assert moved.ask is not None
 

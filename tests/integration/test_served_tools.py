@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
-import pytest
 from pydantic import Field
-from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, ResultTool, Task, ToolMessage, XMLToolMessage
@@ -49,13 +46,6 @@ class Opener(ChatAgent):
 class Open(ToolMessage):
     request: str = "open"
     purpose: str = "To open the book."
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 def served(store: Store, make: Callable[[], ChatAgent]) -> RunRecord:

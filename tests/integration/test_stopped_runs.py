@@ -37,6 +37,12 @@ def _desk(name: str, llm: Any, *, single_round: bool = False) -> Task[Any]:
     return Task(Echo(ChatAgentConfig(name=name, llm=llm)), interactive=False, single_round=single_round)
 
 
+def _booker() -> Task[Any]:
+    """Asks a human before it is done."""
+    model = MockLMConfig(response_fn=lambda text: f"DONE {text}" if text == "yes" else "__SEND__:User Shall I book?")
+    return Task(ChatAgent(ChatAgentConfig(name="booker", llm=model)), interactive=False)
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
     app = App("limits")
@@ -44,6 +50,7 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
     talker = MockLMConfig(response_fn=lambda text: "DONE enough" if len(text) > 3 else f"{text}+")
     app.task(name="talker")(lambda: _desk("talker", talker))
     app.task(name="clerk")(lambda: _desk("clerk", talker, single_round=True))
+    app.task(name="booker")(_booker)
     settings = load_settings(database_url=f"sqlite:///{tmp_path / 'runs.db'}", bind="127.0.0.1:0")
     with EmbeddedServer(settings, app) as made:
         yield made
@@ -126,6 +133,22 @@ def test_a_retry_of_such_a_run_is_refused_with_the_command_that_goes_on(client: 
     assert found is not None
     fork = client.fork(run.id, int(found[1]), turns=20)
     assert present(_ended(client, fork.id).result).content == "enough"
+
+
+def test_the_fork_that_goes_on_keeps_the_last_answer_of_a_human(
+    client: Client, server: EmbeddedServer, terminal: Terminal
+) -> None:
+    run = client.submit("booker", "Lyon", turns=2)
+    next(event for event in client.events(run.id) if event.type == "human.asked")
+    client.answer(run.id, "yes")
+
+    told = terminal.run("watch", run.id, "--url", server.url, code=3)
+    with pytest.raises(ConflictError) as caught:
+        client.retry(run.id)
+
+    commands = [re.search(rf"turnwise fork {run.id} --at (\d+) --turns N", text) for text in (told, str(caught.value))]
+    [at] = {int(present(found)[1]) for found in commands}
+    assert present(_ended(client, client.fork(run.id, at, turns=10).id).result).content == "yes"
 
 
 def test_a_retry_after_a_refused_call_names_the_ask_that_was_refused(client: Client) -> None:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 from tests.e2e.waiting import until
+from tests.support.databases import fresh_sqlite
 from tests.support.either_database import postgres_url  # noqa: F401 - a fixture
+from tests.support.schedule_parts import let_pass, look_now, new_schedule, outcomes
 from tests.support.served_parts import Desk
+from tests.support.store_parts import new_run
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, StatusCode, Task
 from turnwise.base.clock import Event, SystemClock
@@ -18,9 +24,14 @@ from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, RunChangedError
 from turnwise.messages.document import ChatDocument
 from turnwise.record.asks.worker_records import WorkerInfo
-from turnwise.record.batches.batch_record import NewBatch
+from turnwise.record.batches.batch_record import NewBatch, NewItem
 from turnwise.record.database.database import Database
+from turnwise.record.database.schedule_tables import schedules
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.tenants.admission import lock_admission
+from turnwise.record.values.records import RunFilter
+from turnwise_coordinator import slow_moves
 from turnwise_responders import reply_writer
 
 # Seconds that PostgreSQL lets a transaction rest here, and that a rule takes which takes too long.
@@ -43,15 +54,22 @@ class _AwayBus(InProcessBus):
         raise BrokerUnavailableError(f"nobody answers for {queue}")
 
 
-def _app(kind: type[Task] = Task) -> App:
+def _app(kind: type[Task] = Task, *, said: str = "DONE well", helped: bool = False) -> App:
+    """A task whose model says `said`; `helped`: it has a sub-task, which is asked where that does not end it."""
     app = App("sweeps")
 
     def made() -> Task:
-        model = MockLMConfig(response_fn=lambda _: "DONE well")
-        return kind(ChatAgent(ChatAgentConfig(name="desk", llm=model)), interactive=False)
+        task = kind(_agent("desk", said), interactive=False)
+        if helped:
+            task.add_sub_task(Task(_agent("help", "DONE well"), interactive=False))
+        return task
 
     app.task(name="desk")(made)
     return app
+
+
+def _agent(name: str, said: str) -> ChatAgent:
+    return ChatAgent(ChatAgentConfig(name=name, llm=MockLMConfig(response_fn=lambda _: said)))
 
 
 def test_a_sweep_without_a_broker_does_what_needs_none(tmp_path: Path) -> None:
@@ -105,14 +123,87 @@ def test_moves_that_are_cut_off_are_not_the_end_of_a_sweep_unless_the_database_i
     database.close()
 
 
+def test_a_part_that_the_database_refuses_keeps_no_other_from_its_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
+    database.migrate()
+    with Desk(Store(database), _app()) as desk:
+        run = desk.submit("desk", deadline=0.001)
+        until(lambda: desk.store.coordinator.due_moves() == [run], "the deadline to pass")
+        sweeper = desk.coordinator._sweeper
+
+        def refused() -> None:
+            raise DatabaseUnavailableError("refuses its user a permission")
+
+        monkeypatch.setattr(sweeper._record, "count_left_usage", refused)
+        with pytest.raises(DatabaseUnavailableError, match="refuses its user"):
+            sweeper.sweep()
+
+        assert desk.store.inspector.run(run).ended
+    database.close()
+
+
+def test_schedules_that_cannot_be_carried_out_do_not_keep_the_others(tmp_path: Path) -> None:
+    store = Store(fresh_sqlite(tmp_path / "runs.db"))
+    with Desk(store, _app()) as desk:
+        # More than one look reads, and this host does not have their time zone.
+        broken = [new_schedule(store, "noisy", task="desk") for _ in range(101)]
+        with store.database.begin() as connection:
+            connection.execute(sa.update(schedules).values(timezone="Nowhere/At_All"))
+        good = new_schedule(store, "quiet", task="desk")
+        for one in broken:
+            let_pass(store, one, 3_602)
+        let_pass(store, good, 3_601)
+        sweep = desk.coordinator._sweeper._schedules
+
+        for _ in range(2):
+            sweep.sweep()
+
+        assert outcomes(store, good) == [("submitted", 1)]
+        assert {outcome for one in broken for outcome in outcomes(store, one)} == set()
+        with store.database.begin() as connection:  # what they lacked is there
+            connection.execute(sa.update(schedules).values(timezone="UTC"))
+        look_now(store, broken[0])
+        sweep.sweep()
+        assert outcomes(store, broken[0]) == [("submitted", 1)]
+    store.database.close()
+
+
+def test_schedules_keep_their_place_through_an_outage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(fresh_sqlite(tmp_path / "runs.db"))
+    with Desk(store, _app()) as desk:
+        schedule = new_schedule(store, "acme", task="desk")
+        let_pass(store, schedule, 3_601)
+        sweep = desk.coordinator._sweeper._schedules
+
+        def away(*_: object) -> None:
+            raise DatabaseUnavailableError("the database is gone")
+
+        with monkeypatch.context() as during:
+            during.setattr(sweep._record, "fire_schedule", away)
+            with pytest.raises(DatabaseUnavailableError):
+                sweep.sweep()
+        sweep.sweep()
+
+        assert outcomes(store, schedule) == [("submitted", 1)]
+    store.database.close()
+
+
+def _impatient(url: str, monkeypatch: pytest.MonkeyPatch) -> Database:
+    """A PostgreSQL that lets a transaction rest for `_LIMIT` seconds, as workers and coordinators expect of it."""
+    for place in (reply_writer, slow_moves):
+        monkeypatch.setattr(place, "LONGEST_MOVE", _LIMIT)
+    options = {"options": f"-c idle_in_transaction_session_timeout={_LIMIT * 1000:.0f}ms"}
+    return Database(make_url(url).update_query_dict(options).render_as_string(hide_password=False))
+
+
 @pytest.mark.postgres
 def test_an_answer_is_kept_though_the_move_after_it_takes_too_long(
     postgres_url: str,  # noqa: F811
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reply_writer, "_LONGEST_MOVE", _LIMIT)
-    options = {"options": f"-c idle_in_transaction_session_timeout={_LIMIT * 1000:.0f}ms"}
-    database = Database(make_url(postgres_url).update_query_dict(options).render_as_string(hide_password=False))
+    database = _impatient(postgres_url, monkeypatch)
     with Desk(Store(database), _app(_Hesitating)) as desk:
         run = desk.submit("desk", max_tokens=1_000)
 
@@ -120,6 +211,31 @@ def test_an_answer_is_kept_though_the_move_after_it_takes_too_long(
 
         assert desk.events(run)[-2:] == ["turn.replied", "usage.settled"]
         assert not desk.store.inspector.run(run).ended
+    database.close()
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("then", ["end", "sub_task"])
+def test_a_run_ends_whose_rules_take_longer_than_a_transaction_may_rest(
+    postgres_url: str,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+    then: str,
+) -> None:
+    database = _impatient(postgres_url, monkeypatch)
+    # A sub-task that begins reads its agent, the end of a run only writes.
+    app = _app(_Hesitating) if then == "end" else _app(_Hesitating, said="help me", helped=True)
+    with Desk(Store(database), app) as desk:
+        run = desk.submit("desk", max_tokens=1_000)
+        assert desk.answer(desk.coordinator.move(run))
+
+        for _ in range(2):
+            with pytest.raises(DatabaseUnavailableError):
+                desk.coordinator.move(run)
+        assert desk.coordinator.move(run).ended
+
+        kept = desk.store.inspector.run(run)
+        assert (kept.status, kept.error is not None) == (RunStatus.FAILED, True)
+        assert "3 times in turn" in str(kept.error)
     database.close()
 
 
@@ -142,6 +258,41 @@ def test_a_sweep_waits_for_no_run_that_another_has(postgres_url: str) -> None:  
 
         assert desk.store.inspector.run(held).ended
     database.close()
+
+
+@pytest.mark.postgres
+def test_a_sweep_waits_for_no_submission_of_a_tenant(postgres_url: str) -> None:  # noqa: F811
+    store = Store(Database(postgres_url))
+    tenants = new_id("busy"), new_id("quiet")
+    with Desk(store, _app(), tenant_max_unfinished_runs=10) as desk:
+        schedules, batches = [], []
+        for tenant in tenants:
+            for _ in range(2):
+                schedules.append(new_schedule(store, tenant, task="desk"))
+                let_pass(store, schedules[-1], 3_601)
+                made = store.tenant(tenant).batches
+                batches.append(made.open_batch(NewBatch(id=new_id("bat"), task="desk", concurrency=1))[0])
+                made.add_items(batches[-1].id, 1, [NewItem(key="one", run=replace(new_run(task="desk"), id=""))])
+        sweeper = desk.coordinator._sweeper
+
+        def begun() -> list[int]:
+            ticks = [len(outcomes(store, one)) for one in schedules]
+            return ticks + [len(store.tenant(of).runs(RunFilter(batch=one.id))[0]) for of, one in work]
+
+        def sweep() -> None:
+            sweeper._schedules.sweep()
+            sweeper._batches.sweep()
+
+        work = list(zip((tenants[0], tenants[0], tenants[1], tenants[1]), batches, strict=True))
+        with ThreadPoolExecutor(1) as pool, store.database.begin() as submission:
+            lock_admission(store.database, submission, tenants[0])
+            pool.submit(sweep).result(timeout=30)
+            assert begun() == [0, 0, 1, 1] * 2
+        for one in schedules[:2]:
+            look_now(store, one)
+        sweep()
+        assert begun() == [1] * 8
+    store.database.close()
 
 
 class _Stopped(SystemClock):

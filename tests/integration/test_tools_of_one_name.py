@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import pytest
-from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, RecipientTool, Task, ToolMessage
@@ -110,13 +108,6 @@ def tools_in_a_tool_whose_name_another_has() -> Task:
     task = tools_in_a_tool()
     task.add_sub_task(team("B", {}, [OtherStep]))
     return task
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 @pytest.mark.parametrize(

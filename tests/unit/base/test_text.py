@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from pydantic import BaseModel
 
+from turnwise import ToolMessage
 from turnwise.base.text import value_as_text
 
 
@@ -14,3 +16,24 @@ class Point(BaseModel):
 def test_a_model_is_json_and_its_class_is_named() -> None:
     assert value_as_text(Point(x=1)) == '{"x":1}'
     assert value_as_text(Point) == str(Point)
+
+
+class Call(ToolMessage):
+    request: str = "call"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ([Point(x=1), Point(x=2)], '[{"x": 1}, {"x": 2}]'),
+        ({"a": Point(x=1), "b": [Point(x=2)]}, '{"a": {"x": 1}, "b": [{"x": 2}]}'),
+        ([Point], str([Point])),
+        ([Point(x=1), object], str([Point(x=1), object])),
+    ],
+)
+def test_models_within_a_value_are_json(value: object, text: str) -> None:
+    assert value_as_text(value) == text
+
+
+def test_a_tool_within_a_value_is_no_tool_of_the_text() -> None:
+    assert "{" not in value_as_text([Call()])

@@ -10,6 +10,7 @@ import pytest
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Task
 from turnwise.app import load_app
+from turnwise.cli.signals import exit_when_stopped
 from turnwise.errors import ApplicationError, UnknownTaskError
 
 
@@ -98,6 +99,15 @@ def test_an_application_is_loaded_from_the_current_directory(modules: Path) -> N
     app = load_app("sample_good:app")
     assert (app.name, app.version, app.tasks) == ("good", "3", ["chat"])
     assert load_app("sample_good") is app
+
+
+def test_a_process_that_is_to_stop_while_its_application_loads_stops(modules: Path) -> None:
+    (modules / "sample_slow.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n")
+
+    with exit_when_stopped(), pytest.raises(SystemExit) as end:
+        load_app("sample_slow:app")
+
+    assert end.value.code == 0
 
 
 @pytest.mark.parametrize(

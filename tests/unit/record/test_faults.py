@@ -18,6 +18,16 @@ from turnwise.record.database.faults import translated
         (psycopg.errors.SerializationFailure("could not serialize"), "gave up a transaction, .* try again"),
         (psycopg.errors.LockNotAvailable("canceling statement"), "gave up a transaction, .* try again"),
         (psycopg.errors.DiskFull("could not extend file"), "has no room left on its disk .*; free some"),
+        (
+            psycopg.errors.ReadOnlySqlTransaction("cannot execute INSERT"),
+            "takes no writes now: .*; wait for the failover",
+        ),
+        (
+            psycopg.errors.InsufficientPrivilege("permission denied for table replies"),
+            "refuses its user a permission .*; have it granted, or run `turnwise migrate` as the services' user",
+        ),
+        (psycopg.errors.TransactionTimeout("terminating connection"), "gave up a transaction, .* try again"),
+        (psycopg.errors.DataCorrupted("invalid page"), "met an error of its own .*; look at the log of its server"),
         (psycopg.errors.AdminShutdown("terminating connection"), "does not answer .*; start PostgreSQL"),
         (psycopg.OperationalError("server closed the connection unexpectedly"), "does not answer"),
     ],
@@ -32,3 +42,16 @@ def test_the_message_tells_a_server_that_answered_from_one_that_is_away(
     assert isinstance(found, DatabaseUnavailableError)
     with pytest.raises(DatabaseUnavailableError, match=f"^the database postgresql://host/name {told}"):
         raise found
+
+
+def test_an_error_means_the_same_of_the_driver_and_of_sqlalchemy() -> None:
+    def meant(error: Exception) -> type[Exception] | None:
+        found = translated(error, "postgresql://host/name", is_postgres=True)
+        return None if found is None else type(found)
+
+    for kind in vars(psycopg.errors).values():
+        if not isinstance(kind, type) or not issubclass(kind, psycopg.Error) or kind is psycopg.Error:
+            continue
+        cause = kind("an error")
+        wrapped = exc.DBAPIError.instance("SELECT 1", {}, cause, psycopg.Error)
+        assert meant(cause) is meant(wrapped), kind

@@ -8,6 +8,7 @@ import pytest
 
 from turnwise.record.values.kept_errors import CodedError, KeptError, RaisedError, RefusedCall, RunError
 
+ODD = "a \0 b\ud800"
 # As earlier versions wrote them.
 _KEPT: list[tuple[RunError, str]] = [
     (RaisedError(type="InfiniteLoopException", message="again"), '{"type":"InfiniteLoopException","message":"again"}'),
@@ -49,8 +50,25 @@ def test_an_error_is_kept_in_these_bytes(error: RunError, text: str) -> None:
     assert json.dumps(error.as_json(), separators=(",", ":")) == text
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        RaisedError(type="T", message=ODD, place=ODD),
+        CodedError(code="c", message=ODD, place=ODD),
+        RefusedCall(type="T", message=ODD, limit="cost", scope=ODD),
+        KeptError(found={"message": ODD, "place": ODD, "attempts": []}),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_no_text_of_an_error_has_what_postgresql_cannot_read_out_of_json(error: RunError) -> None:
+    texts = [text for text in error.as_json().values() if isinstance(text, str) and len(text) > 4]
+
+    assert texts == ["a \ufffd b?"] * 2
+
+
 def test_what_waits_for_an_error_shows_it_in_short() -> None:
     error = RaisedError(type="T", message="no", place="desk", line="f (a.py:1)")
 
     assert error.shown() == {"type": "T", "message": "no"}
     assert list(RaisedError(type="T", message="no", code="c").shown()) == ["type", "code", "message"]
+    assert RaisedError(type="T", message=ODD).shown()["message"] == "a \ufffd b?"

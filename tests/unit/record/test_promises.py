@@ -12,6 +12,8 @@ from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, Task
 from turnwise.record.store import Store
+from turnwise.record.tenants.tenant import DEFAULT_TENANT
+from turnwise.serving.moves.permits import permit
 from turnwise.testing import MockLMConfig, check
 
 app = App("desk", version="1")
@@ -33,6 +35,31 @@ def store(tmp_path: Path) -> Iterator[Store]:
     database.close()
 
 
+def retried(store: Store) -> None:
+    """Have a run fail by its model, and complete after a retry."""
+    broken = True
+
+    def says(_: str) -> str:
+        if broken:
+            raise ValueError("the model is broken")
+        return "DONE yes"
+
+    failing = App("failing", version="1")
+
+    @failing.task
+    def desk() -> Task:
+        return Task(ChatAgent(ChatAgentConfig(name="desk", llm=MockLMConfig(response_fn=says))), interactive=False)
+
+    with Desk(store, failing) as served:
+        run_id = served.submit("desk")
+        assert served.go_on(run_id).status == "failed"
+        broken = False
+        _, ask = store.tenant(DEFAULT_TENANT).retry(run_id)
+        assert ask is not None
+        assert served.responders.answer(permit(ask))
+        assert served.go_on(run_id).status == "completed"
+
+
 def broken_by(store: Store, *statements: str) -> set[str]:
     with store.database.begin() as connection:
         for statement in statements:
@@ -42,6 +69,27 @@ def broken_by(store: Store, *statements: str) -> set[str]:
 
 def test_a_good_record_keeps_every_promise(store: Store) -> None:
     assert check(store) == []
+
+
+def test_a_run_that_was_retried_keeps_every_promise(store: Store) -> None:
+    retried(store)
+    assert check(store) == []
+
+
+def test_a_reply_that_is_told_twice_after_a_retry_is_found(store: Store) -> None:
+    retried(store)
+    twice = (
+        "UPDATE events SET type = 'turn.replied', ask_id = r.ask_id FROM events r "
+        "WHERE r.type = 'run.retried' AND events.run_id = r.run_id AND events.type = 'run.completed'"
+    )
+    assert "one ask, one reply" in broken_by(store, twice)
+
+
+def test_a_limit_of_nothing_is_none(store: Store) -> None:
+    used = "UPDATE runs SET prompt_tokens = 9, cost = '2', max_tokens = 0, max_cost = '0', uncounted = NULL"
+    counted = "UPDATE usage_days SET prompt_tokens = 9, cost = '2'"
+    budget = "INSERT INTO budgets (scope, scope_id, limit_tokens, spent_tokens) VALUES ('session', 's', 0, 6)"
+    assert broken_by(store, used, counted, budget) == set()
 
 
 @pytest.mark.parametrize(

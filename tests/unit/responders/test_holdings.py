@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.databases import fresh_sqlite
@@ -13,12 +15,14 @@ from tests.support.served_parts import Desk
 from turnwise import App, ChatAgent, ChatAgentConfig, Task
 from turnwise.base.waits import DatabaseWait
 from turnwise.errors import DatabaseUnavailableError
+from turnwise.record.asks import claims
 from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.database import Database
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.store import Store
+from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.outcomes import Deferral
-from turnwise.record.values.records import Claim
+from turnwise.record.values.records import AskRecord, Claim
 from turnwise.testing import MockLMConfig
 from turnwise_responders.claimed_asks import Holdings
 
@@ -104,6 +108,53 @@ def test_an_ask_that_another_thread_has_claimed_again_meanwhile_is_known(store: 
             holdings.clear_up(me)
             assert leased(store) == [again.ask.id]
         assert holdings.count() == 0
+
+
+@pytest.mark.parametrize("unknown", [False, True], ids=["unwritten", "unknown"])
+def test_an_ask_that_cannot_be_cleared_up_keeps_nothing_else_from_being_claimed(
+    store: DeafStore, unknown: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = "_release" if unknown else "take_over"
+    clear = getattr(claims, name)
+    stuck: set[str] = set()
+
+    def failing(transaction: RunTransaction, ask: AskRecord, *given: Any, **options: Any) -> object:
+        if ask.id in stuck:
+            raise ValueError("its rows cannot be read")
+        return clear(transaction, ask, *given, **options)
+
+    monkeypatch.setattr(claims, name, failing)
+    with Desk(store, app) as served:
+        for _ in range(3):
+            served.coordinator.move(served.submit("desk"))
+        me, holdings, queue = worker(store), Holdings(store.worker), f"llm-{served.own}"
+        if unknown:
+            assert store.worker.claim(queue, me) is not None
+            store.worker.deaf = True
+            with pytest.raises(DatabaseUnavailableError), holdings.claim(queue, me):
+                pass
+            store.worker.deaf = False
+        else:
+            with holdings.claim(queue, me) as one, holdings.claim(queue, me) as other:
+                assert one is not None and other is not None
+            holdings.doubt(one)
+            holdings.doubt(other)
+        first, _ = leased(store)
+        stuck.add(first)
+
+        holdings.clear_up(me)
+
+        assert leased(store) == [first]  # the other can be claimed again
+        assert [getattr(line, "action", "") for line in caplog.records if line.levelno >= logging.ERROR] == [
+            "ask_stuck"
+        ]
+        with holdings.claim(queue, me) as found:
+            assert found is not None
+            stuck.clear()
+            holdings.clear_up(me)
+            assert leased(store) == [found.ask.id]
+            holdings.clear_up(me)
+            assert leased(store) == [found.ask.id]
 
 
 def test_there_is_nothing_to_clear_up_after_claims_that_went_well(store: DeafStore) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from turnwise.base.ids import new_id
 from turnwise.bus.envelope import AskEnvelope, CancelNotice, Notice
 from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import BrokerUnavailableError
-from turnwise.record.database.database import Database
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.values.records import AskRecord, NewRun, RunRecord
@@ -56,14 +54,6 @@ def bus() -> Iterator[Recording]:
     made = Recording()
     yield made
     made.close()
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = Database(f"sqlite:///{tmp_path / 'runs.db'}")
-    database.migrate()
-    yield Store(database)
-    database.close()
 
 
 def _app(version: str) -> App:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import ast
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
-from tests.support.databases import fresh_sqlite
 from tests.support.observers import (
     ACCEPTED,
     ANSWER,
@@ -35,13 +33,6 @@ from turnwise.record.store import Store
 from turnwise.serving.observer import HOOKS, NO_OBSERVERS, Observer, Observers
 
 ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 def test_hooks_are_called_in_the_order_of_a_runs_life(store: Store) -> None:

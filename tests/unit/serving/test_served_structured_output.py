@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, SecretStr
-from tests.support.databases import fresh_sqlite
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, ToolMessage
@@ -54,13 +52,6 @@ RULES: list[dict[str, Any]] = [
 def server() -> Iterator[FakeLLMServer]:
     with FakeLLMServer(RULES) as running:
         yield running
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    database = fresh_sqlite(tmp_path / "runs.db")
-    yield Store(database)
-    database.close()
 
 
 class Clerk(ChatAgent):

@@ -243,6 +243,17 @@ TABLE = [
         id="a human is asked",
     ),
     pytest.param(
+        Situation(
+            run=_run(status="waiting", waiting_for={"kind": "retry", "due_at": 1e15}),
+            now=NOON,
+            ask=_ask(due_at=1e15, attempts=2),
+            fleet=FLEET,
+        ),
+        {"kind": "retry", "due_at": 1e15},
+        "is tried again at 9999-12-31 23:59:59 UTC",
+        id="a retry behind the last time that there is",
+    ),
+    pytest.param(
         _put_off(kind="retry", agent="clerk", error=ERROR, attempt=2),
         {"kind": "retry", "agent": "clerk", "error": ERROR, "attempt": 2, "due_at": NOON + 90},
         "tried again at 2026-11-21 12:01:30 UTC, after attempt 2: APIStatusError: the provider is overloaded.",

@@ -1,0 +1,53 @@
+"""Rounds of a worker for batches of providers, over a record that says how much there is to clear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turnwise import App
+from turnwise.processes.settings import load_settings
+from turnwise.record.provider_batches.results import MOST_CLEARED
+from turnwise_responders.batch_rounds import BatchRounds
+
+
+class _Record:
+    """A record, its batches and its clock: a wait ends at once, and the last one ends the work."""
+
+    def __init__(self, cleared: list[int]) -> None:
+        self.provider_batches = self.clock = self
+        self.left = iter(cleared)
+        self.looks = len(cleared)
+        self.waits: list[float] = []
+
+    def event(self) -> Any:
+        return self
+
+    def is_set(self) -> bool:
+        return False
+
+    def wait(self, seconds: float) -> bool:
+        self.waits.append(seconds)
+        return len(self.waits) > self.looks
+
+    def batching_providers(self) -> dict[str, str]:
+        return {"provider": "m"}
+
+    def clear_collected(self, _: object) -> int:
+        return next(self.left)
+
+    def open_batch(self, *_: object) -> None:
+        return None
+
+    def due_batch(self, *_: object) -> None:
+        return None
+
+
+def test_calls_of_no_use_that_one_look_leaves_are_cleared_without_a_wait() -> None:
+    record: Any = _Record([0, MOST_CLEARED, MOST_CLEARED, 3])
+    settings = load_settings(provider_batch_seconds=20.0, provider_batch_poll_seconds=60.0)
+    nothing: Any = None
+    rounds = BatchRounds(record, App("tests", version="1"), nothing, settings, lambda: "me", {}, nothing)
+
+    rounds._work()
+
+    assert record.waits == [5.0, 5.0, 0.0, 0.0, 5.0]
