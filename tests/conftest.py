@@ -13,6 +13,7 @@ from tests.support.compiled_statements import share_compiled_statements
 from tests.support.databases import fresh_sqlite
 from tests.support.services import on_build_server, refused_skip
 
+from turnwise.observability import redaction
 from turnwise.record.store import Store
 
 pytest_plugins = ["turnwise.testing.plugin"]
@@ -86,3 +87,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
     database = fresh_sqlite(tmp_path / "turnwise.db")
     yield Store(database)
     database.close()
+
+
+@pytest.fixture(autouse=True)
+def _forget_secrets() -> Iterator[None]:
+    """Leave what a test told the process to hide in that test: a later one may expect such a word in a text."""
+    known = redaction._known
+    before = vars(known).copy()
+    yield
+    vars(known).update(before)

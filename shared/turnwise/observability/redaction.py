@@ -66,7 +66,11 @@ _known = _Known()
 
 
 def hide(secret: str | None) -> None:
-    """Keep this secret of the process out of logs, events and errors from now on; a URL's secret is its password."""
+    """Keep this secret of the process out of logs, events and errors from now on.
+
+    A URL's secret is its password. One that equals the user's name is none: that name is shown beside it, and may be a
+    word of many texts, as in `postgresql://turnwise:turnwise@postgres/turnwise`.
+    """
     if not secret:
         return
     if "://" in secret:
@@ -107,6 +111,7 @@ def _as_written(secret: str) -> Iterator[str]:
 
 def _password(url: str) -> str:
     try:
-        return urlsplit(url).password or ""
+        parts = urlsplit(url)
     except ValueError:
         return ""
+    return parts.password if parts.password and parts.password != parts.username else ""

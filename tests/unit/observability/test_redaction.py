@@ -64,6 +64,13 @@ def test_of_a_known_url_its_password_is_the_secret() -> None:
     assert redact("user on host:5672") == "user on host:5672"
 
 
+def test_a_password_that_is_the_users_name_is_cut_out_of_urls_only() -> None:
+    hide(url := "postgresql://clerk-app:clerk-app@db:5432/clerk-app")
+
+    assert redact("run `clerk-app migrate`") == "run `clerk-app migrate`"
+    assert redact(f"{url} does not answer") == "postgresql://clerk-app:***@db:5432/clerk-app does not answer"
+
+
 def test_what_is_too_short_to_be_one_is_no_secret() -> None:
     hide("run")
     hide("")
