@@ -134,6 +134,17 @@ def test_keys_are_fetched_once_and_a_new_one_when_a_token_names_it(tmp_path: Pat
         assert asked(made, own.token())[0] == 200
 
 
+def test_keys_at_hand_are_used_while_the_issuer_is_left_alone(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("turnwise_gateway.access.oidc._COOLDOWN", 0.0)
+    with issuer() as own, world(tmp_path, oidc_issuer=own.url, oidc_audience="turnwise") as made:
+        assert asked(made, own.token())[0] == 200
+        own.answers[KEYS] = b"<html>"
+        assert asked(made, own.token(key="unknown"))[0] == 503
+
+        assert asked(made, own.token())[0] == 200
+        assert own.asked[KEYS] == 2
+
+
 def test_an_issuer_that_is_away_is_no_reason_to_refuse_keys(tmp_path: Path, signing: Issuer) -> None:
     away = "http://127.0.0.1:1"
     with world(tmp_path, oidc_issuer=away, oidc_audience="turnwise") as made:

@@ -7,6 +7,7 @@ from inspect import signature
 
 import httpx2
 
+from turnwise.base.retry_after import seconds_asked
 from turnwise.client.address import unreachable
 from turnwise.errors import (
     ConflictError,
@@ -75,8 +76,7 @@ def redirection(response: httpx2.Response) -> str | None:
 
 def retry_after(response: httpx2.Response) -> float | None:
     """Return the seconds after which the gateway asks to be tried again; None if it names none."""
-    seconds = response.headers.get("Retry-After")
-    return float(seconds) if seconds is not None and seconds.isdigit() else None
+    return seconds_asked(response.headers.get("Retry-After", ""), response.headers.get("Date", ""))
 
 
 def _tree(kind: type[TurnwiseError]) -> Iterator[type[TurnwiseError]]:

@@ -256,10 +256,18 @@ def test_events_go_on_behind_a_proxy_whose_gateways_restart_and_after_too_many_r
     assert times[4] - times[3] >= 1.0
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"Retry-After": "3600"},
+        {"Retry-After": "Sat, 28 Nov 2026 13:00:00 GMT", "Date": "Sat, 28 Nov 2026 12:00:00 GMT"},
+    ],
+    ids=["seconds", "a date"],
+)
 def test_events_are_given_up_at_once_where_retry_after_ends_behind_the_patience(
-    with_client: Callable[..., Any],
+    with_client: Callable[..., Any], asked: dict[str, str]
 ) -> None:
-    gateway = Gateway(refused(429, "too_many_requests", **{"Retry-After": "3600"}))
+    gateway = Gateway(refused(429, "too_many_requests", **asked))
 
     with pytest.raises(QuotaExceededError, match="because") as caught:
         with_client(gateway, lambda client: client.events("run_1", patience=60))

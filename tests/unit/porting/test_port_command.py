@@ -6,8 +6,10 @@ import json
 import sys
 
 import pytest
+import typer
 from tests.support.cli import Terminal, terminal
 
+from turnwise.cli.commands.port import port
 from turnwise.cli.group import NEEDS_A_HAND
 
 __all__ = ["terminal"]
@@ -121,6 +123,13 @@ def test_standard_input_goes_to_standard_output(terminal: Terminal) -> None:
 
 def test_standard_input_goes_alone(terminal: Terminal) -> None:
     assert "- takes no other path" in terminal.run("port", "-", "chat.py", code=2, input=PROGRAM)
+
+
+def test_a_standard_input_that_is_closed_is_bad_usage(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+
+    with pytest.raises(typer.BadParameter, match="there is no standard input to read the program from"):
+        port(["-"])
 
 
 def test_standard_input_that_is_no_program_is_refused(terminal: Terminal) -> None:

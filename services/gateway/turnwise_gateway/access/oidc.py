@@ -95,6 +95,8 @@ class Oidc:
         kid = jwt.get_unverified_header(token).get("kid")
         if not isinstance(kid, str):
             raise UnauthorizedError("the token does not name the key that signed it (kid)")
+        if self._client is not None and (known := self._client.at_hand(kid)) is not None:
+            return known
         if time.monotonic() < self._left_alone_until:
             raise self._unavailable("it did not answer a moment ago")
         try:
@@ -134,6 +136,12 @@ class _IssuersKeys(jwt.PyJWKClient):
     The library's errors are of one class for that and for a token's key that is not among them. Only the latter is the
     token's fault.
     """
+
+    def at_hand(self, kid: str) -> jwt.PyJWK | None:
+        """Return the key of that name if it was fetched less than 5 minutes ago; never waits for the issuer."""
+        found = self.jwk_set_cache.get() if self.jwk_set_cache is not None else None
+        keys = [key for key in found.keys if key.public_key_use in (None, "sig")] if found is not None else []
+        return self.match_kid(keys, kid)
 
     def get_signing_keys(self, refresh: bool = False) -> list[jwt.PyJWK]:
         """Return the keys by which tokens may be signed."""

@@ -61,6 +61,8 @@ def _port_stream(paths: list[str], *, native: bool, check: bool, diff: bool, as_
 
     if len(paths) > 1:
         raise typer.BadParameter("- takes no other path: it reads one program from standard input")
+    if sys.stdin is None:  # the process was started with it closed
+        raise typer.BadParameter("there is no standard input to read the program from")
     decoded = Source.decode(sys.stdin.buffer.read())
     report = port_text(decoded.text, "<stdin>", native=native, written=not (check or diff))
     if not (check or diff or as_json):

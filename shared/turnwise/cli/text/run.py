@@ -44,9 +44,8 @@ def _parked_lines(item: Json) -> Iterator[str]:
     """Return what is parked, and what is known of it."""
     if item["reason"] == "unknown_outcome":
         arguments = ", ".join(f"{name}={value!r}" for name, value in (item["arguments"] or {}).items())
-        message = (item["error"] or {}).get("message")
-        why = f"No one knows: {str(message).rstrip('.')}." if message else "Its worker was lost in the middle of it."
-        yield f"Did {item['tool']}({arguments}) of {item['agent']} happen? {why}"
+        message = (item["error"] or {}).get("message") or "nothing on record tells how it ended"
+        yield f"Did {item['tool']}({arguments}) of {item['agent']} happen? No one knows: {str(message).rstrip('.')}."
     else:
         yield str((item["error"] or {}).get("message"))
     if item["idempotency_key"]:

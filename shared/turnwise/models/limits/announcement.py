@@ -11,8 +11,6 @@ from turnwise.errors.rate_limits import Quota, RateLimits
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 0.000001, "µs": 0.000001}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|s)")
-# Seconds that are believed at most: what lies further away is a mistake, such as a time in place of a duration.
-_LONGEST = 86_400.0
 
 
 def rate_limits(headers: Mapping[str, str]) -> RateLimits | None:
@@ -28,11 +26,11 @@ def duration(text: str) -> float | None:
     """Seconds in `6m0s`, `1s`, `20ms` or a bare number of seconds, at most a day; None for anything else."""
     text = text.strip()
     if text.replace(".", "", 1).isdecimal():
-        return bounded(float(text), _LONGEST)
+        return bounded(float(text))
     parts = _PART.findall(text)
     if not parts or "".join(number + unit for number, unit in parts) != text:
         return None
-    return bounded(sum(float(number) * _UNITS[unit] for number, unit in parts), _LONGEST)
+    return bounded(sum(float(number) * _UNITS[unit] for number, unit in parts))
 
 
 def _quota(headers: Mapping[str, str], of: str) -> Quota | None:
@@ -52,6 +50,6 @@ def _quota(headers: Mapping[str, str], of: str) -> Quota | None:
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait by `retry-after-ms` or `retry-after` (seconds or an HTTP date), where told."""
     with suppress(ValueError):
-        if (asked := bounded(float(headers.get("retry-after-ms", "")) / 1000, _LONGEST)) is not None:
+        if (asked := bounded(float(headers.get("retry-after-ms", "")) / 1000)) is not None:
             return asked
-    return seconds_asked(headers.get("retry-after", ""), headers.get("date", ""), _LONGEST)
+    return seconds_asked(headers.get("retry-after", ""), headers.get("date", ""))
