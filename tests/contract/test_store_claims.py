@@ -6,6 +6,7 @@ import threading
 from decimal import Decimal
 
 import pytest
+import sqlalchemy as sa
 from tests.e2e.waiting import until
 from tests.support.kept_values import kept
 from tests.support.store_parts import asked_run, claimed, lose, new_ask, new_queue, new_worker
@@ -13,6 +14,7 @@ from tests.support.store_parts import asked_run, claimed, lose, new_ask, new_que
 from turnwise.base.clock import SystemClock
 from turnwise.base.waits import RetryWait
 from turnwise.record.database.database import Database
+from turnwise.record.database.schema import events, runs
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
@@ -300,6 +302,29 @@ def test_a_cancelled_run_is_due_although_its_ask_is_parked(store: Store, lost: b
 
     assert store.inspector.situation(run.id).ask.status == "parked"  # type: ignore[union-attr]
     assert run.id in store.coordinator.due_moves(limit=10_000, patience=0.0)
+
+
+def test_an_ask_that_cannot_be_taken_over_leaves_the_others_alone(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, queue = Store(database, lease_seconds=0.5), new_queue()
+    damaged, sound = asked_run(store, queue), asked_run(store, queue)
+    worker = new_worker(store, queue)
+    held = {claimed(store, queue, worker).ask.run_id for _ in range(2)}
+    assert held == {damaged.id, sound.id}
+    with database.begin() as connection:  # an event of which the run does not know
+        last = connection.execute(sa.select(runs.c.last_seq).where(runs.c.id == damaged.id)).scalar_one()
+        event = {"run_id": damaged.id, "seq": last + 1, "type": "turn.asked", "at": 0.0, "data": {}}
+        connection.execute(sa.insert(events).values(event))
+    _lapse(store, worker)
+
+    assert sound.id in _expire(store)
+
+    told = [(line.action, line.run) for line in caplog.records if line.levelname == "ERROR"]  # type: ignore[attr-defined]
+    assert told == [("ask_not_taken_over", damaged.id)]
+    with database.begin() as connection:
+        connection.execute(sa.delete(events).where(events.c.run_id == damaged.id, events.c.seq > last))
+    assert damaged.id in _expire(store)
 
 
 class _SetBack(SystemClock):

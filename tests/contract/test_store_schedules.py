@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from turnwise.processes.settings import load_settings
 from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.database.database import Database
 from turnwise.record.database.schedule_tables import schedule_ticks, schedules
+from turnwise.record.runs.submission import accept
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.schedules import firing
 from turnwise.record.schedules import schedules as module
@@ -38,6 +40,7 @@ from turnwise.record.schedules.declarations import Declaration
 from turnwise.record.schedules.schedule import ScheduleRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.admission import lock_admission
+from turnwise.record.values.records import NewRun
 
 HOUR = 3_600.0
 
@@ -163,15 +166,23 @@ def test_a_refusal_by_whoever_makes_the_run_is_kept_as_well(store: Store, tenant
     assert (tick.outcome, tick.code, tick.reason) == ("refused", "unknown_task", "no version has it")
 
 
-def test_a_tick_is_left_to_a_later_look_while_a_submission_of_its_tenant_takes_long(store: Store, tenant: str) -> None:
+@pytest.mark.parametrize("most", [5, None], ids=["with a limit of runs", "in its session"])
+@pytest.mark.parametrize("patience", [0.2, 0.0])
+def test_a_tick_is_left_to_a_later_look_while_a_submission_of_its_tenant_takes_long(
+    store: Store, tenant: str, most: int | None, patience: float
+) -> None:
     if not store.database.is_postgres:
         pytest.skip("SQLite lets one writer in at a time")
     schedule = new_schedule(store, tenant, every=HOUR)
     let_pass(store, schedule, HOUR + 1)
 
+    def in_session(found: ScheduleRecord, due: float) -> NewRun:
+        return replace(run_of(found, due), session_id="ann")
+
     with ThreadPoolExecutor(1) as pool, store.database.begin() as submission:
-        lock_admission(store.database, submission, tenant)
-        assert pool.submit(store.coordinator.fire_schedule, schedule.id, run_of, 5).result(timeout=10) is None
+        accept(store.database, submission, tenant, new_run(session_id="ann"), most)
+        begun = pool.submit(store.coordinator.fire_schedule, schedule.id, in_session, most, patience)
+        assert begun.result(timeout=10) is None
 
     after = store.tenant(tenant).schedules.schedule(schedule.id)
     assert (ticks_of(store, schedule), after.look_at is not None and after.look_at > store.coordinator.now()) == (

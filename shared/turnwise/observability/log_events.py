@@ -149,6 +149,11 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("drain_cut", _W, "Answers took longer than a drain may; they are released.", ("asks",)),
         LogEvent("worker_gone", _I, "A process signed off.", ("worker", "kind")),
         LogEvent(
+            "ask_not_taken_over", _E,
+            "An ask of a lost worker could not be taken over, and a later sweep tries again; with its traceback.",
+            ("ask", "run"),
+        ),
+        LogEvent(
             "worker_lost", _W, "A process renewed its lease no more, and counts as dead.",
             ("worker", "kind", "host", "pid"),
         ),

@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
-from turnwise.errors import DatabaseUnavailableError
+from turnwise.errors import DatabaseUnavailableError, EnvironmentFault
 from turnwise.record.asks.lost_attempts import take_over
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
 from turnwise.record.budgets.reservations import OrphanedReservations
@@ -277,13 +277,25 @@ class Sweep(OrphanedReservations):
             lost = connection.execute(_LOST).all()
         taken = []
         for run_id, ask_id in lost:
-            with self._lock_run(run_id, skip_locked=True) as transaction:
-                ask = transaction.ask(ask_id) if transaction is not None else None
-                if transaction is None or ask is None or not self._is_lost(transaction, ask):
-                    continue
-                if take_over(transaction, ask):
-                    taken.append(ask)
+            try:
+                ask = self._retake(run_id, ask_id)
+            except EnvironmentFault:
+                raise
+            except Exception:  # an error of one ask leaves the others alone
+                extra = {"action": "ask_not_taken_over", "run": run_id, "ask": ask_id}
+                logger.exception("The ask %s could not be taken over", ask_id, extra=extra)
+                continue
+            if ask is not None:
+                taken.append(ask)
         return taken
+
+    def _retake(self, run_id: str, ask_id: str) -> AskRecord | None:
+        """Take the ask over if its worker is still lost; return it if it is runnable again."""
+        with self._lock_run(run_id, skip_locked=True) as transaction:
+            ask = transaction.ask(ask_id) if transaction is not None else None
+            if transaction is None or ask is None or not self._is_lost(transaction, ask):
+                return None
+            return ask if take_over(transaction, ask) else None
 
     def _is_lost(self, transaction: RunTransaction, ask: AskRecord) -> bool:
         if ask.status != AskStatus.LEASED:

@@ -79,9 +79,9 @@ def takes_no_writes(error: BaseException) -> bool:
     return _state(_cause(error)) == _READ_ONLY
 
 
-def is_lock_timeout(error: BaseException) -> bool:
+def is_lock_timeout(error: BaseException | None) -> bool:
     """Return whether a statement has waited for a lock for longer than it may."""
-    return _state(_cause(error)) == _LOCK_TIMEOUT
+    return error is not None and _state(_cause(error)) == _LOCK_TIMEOUT
 
 
 def is_intact(connection: Connection) -> bool:

@@ -8,8 +8,7 @@ key made of the tick, keep a second run out as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
@@ -18,6 +17,7 @@ from sqlalchemy.engine import Connection
 from turnwise.errors import EnvironmentFault, UsageError
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.database import Database
+from turnwise.record.database.faults import is_lock_timeout
 from turnwise.record.database.schedule_tables import schedule_ticks, schedules
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
@@ -33,7 +33,7 @@ from turnwise.record.schedules.schedule import (
 )
 from turnwise.record.schedules.schedules import RunMaker, tick_row
 from turnwise.record.states import UNFINISHED
-from turnwise.record.tenants.admission import PATIENCE, try_lock_admission
+from turnwise.record.tenants.admission import PATIENCE, wait_at_most
 from turnwise.record.transaction.journal import accepted
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.values.records import NewRun, RunRecord
@@ -150,39 +150,41 @@ class DueSchedules(RecordPart):
         submission of the tenant takes longer than `patience`, the tick is left to a later look; None, too. Whatever
         else is raised, but for trouble of the surroundings, the schedule waits for a while.
         """
-        with self._postponed_by_errors(schedule_id), self._database.begin() as connection:
+        try:
+            fired = self._fired(schedule_id, make_run, most, patience)
+        except EnvironmentFault as error:
+            if not is_lock_timeout(error.__cause__):
+                raise
+            self._postpone(schedule_id, _PATIENCE)
+            return None
+        except Exception:
+            self._postpone(schedule_id, _POSTPONED)
+            raise
+        if fired is not None and fired.run is not None:
+            self._core.after_commit(fired.run, [accepted()])
+        return fired
+
+    def _fired(self, schedule_id: str, make_run: RunMaker, most: int | None, patience: float) -> Fired | None:
+        with self._database.begin() as connection:
             row = connection.execute(_LOCK, {"of_schedule": schedule_id}).first()
             if row is None:
                 return None
+            # For the tenant's admission, the session of the run, or another run with its idempotency key.
+            wait_at_most(self._database, connection, patience)
             schedule, at = schedule_of(row[:-1]), float(row[-1])
-            if most and not try_lock_admission(self._database, connection, schedule.tenant, patience):
-                # Behind the others: a look reads the first ones alone.
-                connection.execute(_POSTPONE, {"of_schedule": schedule_id, "wait": _PATIENCE})
-                return None
 
             def submit(new: NewRun) -> tuple[RunRecord, bool]:
                 return accept(self._database, connection, schedule.tenant, new, most)
 
-            look = _Look(self._database, connection, schedule, at, submit)
-            fired = look.fired(make_run)
-        if fired.run is not None:
-            self._core.after_commit(fired.run, [accepted()])
-        return fired
+            return _Look(self._database, connection, schedule, at, submit).fired(make_run)
 
-    @contextmanager
-    def _postponed_by_errors(self, schedule_id: str) -> Iterator[None]:
-        """Have a schedule that cannot be carried out wait for a while.
+    def _postpone(self, schedule_id: str, seconds: float) -> None:
+        """Have a schedule that could not be carried out wait, if it is still due.
 
         Or it would keep its place before all others, of which a look reads the first ones alone.
         """
-        try:
-            yield
-        except EnvironmentFault:
-            raise
-        except Exception:
-            with self._database.begin() as connection:
-                connection.execute(_POSTPONE, {"of_schedule": schedule_id, "wait": _POSTPONED})
-            raise
+        with self._database.begin() as connection:
+            connection.execute(_POSTPONE, {"of_schedule": schedule_id, "wait": seconds})
 
     def cancel_for_tick(self, run_id: str) -> RunRecord | None:
         """Ask for the end of a run that the next tick waits for; None if it has ended, or was asked before."""

@@ -51,7 +51,7 @@ def try_lock_admission(database: Database, connection: Connection, tenant: str, 
     # In the line of those who wait: of many short submissions in a row, each would have it before whoever only tries.
     try:
         with connection.begin_nested():
-            connection.execute(_WAIT_AT_MOST, {"limit": f"{patience * 1_000:.0f}ms"})
+            wait_at_most(database, connection, patience)
             connection.execute(_LOCK, given)
             connection.execute(_WAIT_AS_BEFORE)
     except DATABASE_ERRORS as error:
@@ -59,6 +59,15 @@ def try_lock_admission(database: Database, connection: Connection, tenant: str, 
             raise
         return False
     return True
+
+
+def wait_at_most(database: Database, connection: Connection, seconds: float) -> None:
+    """Let each further statement of the transaction wait for a lock for at most `seconds` (0: not at all).
+
+    It then raises an error that `is_lock_timeout`. SQLite has one writer at a time anyway.
+    """
+    if database.is_postgres:  # for which 0 is no limit
+        connection.execute(_WAIT_AT_MOST, {"limit": f"{max(seconds * 1_000, 1):.0f}ms"})
 
 
 def require_room(connection: Connection, tenant: str, most: int, more: int = 1) -> None:
