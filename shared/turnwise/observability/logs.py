@@ -19,13 +19,16 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
-import structlog
-from structlog.typing import EventDict, Processor
-
+from turnwise.base.imports import without
 from turnwise.base.text import visible
 from turnwise.errors import ConfigurationError
 from turnwise.observability.redaction import redact
 from turnwise.observability.telemetry.context import current_ids
+
+# For tracebacks that are drawn, and ours are not: with what it loads itself it is 5 MB of each process.
+with without("rich"):
+    import structlog
+    from structlog.typing import EventDict, Processor
 
 logger = logging.getLogger(__name__)
 

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from turnwise.base.clock import SYSTEM_CLOCK, Clock
 from turnwise.record.database.database import Database
-from turnwise.record.roles.administrator import AdministratorRole, OperatorRole
-from turnwise.record.roles.archivist import ArchivistRole
-from turnwise.record.roles.authentication import AuthenticationRole
-from turnwise.record.roles.coordinator import CoordinatorRole
-from turnwise.record.roles.inspector import InspectorRole
-from turnwise.record.roles.monitor import MonitorRole
-from turnwise.record.roles.process import ProcessRole
-from turnwise.record.roles.tenant import TenantRole
-from turnwise.record.roles.worker import WorkerRole
-from turnwise.record.tenants.caller import Deed
 from turnwise.record.tenants.reach import OneTenant, Reach
 from turnwise.record.transaction import journal
 from turnwise.record.transaction.core import AfterCommit, Core
-from turnwise.record.transaction.idempotency import Once
+
+if TYPE_CHECKING:
+    from turnwise.record.roles.administrator import AdministratorRole, OperatorRole
+    from turnwise.record.roles.archivist import ArchivistRole
+    from turnwise.record.roles.authentication import AuthenticationRole
+    from turnwise.record.roles.coordinator import CoordinatorRole
+    from turnwise.record.roles.inspector import InspectorRole
+    from turnwise.record.roles.monitor import MonitorRole
+    from turnwise.record.roles.process import ProcessRole
+    from turnwise.record.roles.tenant import TenantRole
+    from turnwise.record.roles.worker import WorkerRole
+    from turnwise.record.tenants.caller import Deed
+    from turnwise.record.transaction.idempotency import Once
 
 
 class Store:
     """An open record. It has no query of its own: what can be done to the record, its roles say.
+
+    A role is loaded when it is first asked for, since no process has all of them, and their statements take memory.
 
     Safe to share between threads, and so are its roles, not across a fork. Every method of a role raises
     `DatabaseUnavailableError` when the database does not answer, and then has changed nothing, or (a lost answer to the
@@ -41,16 +47,58 @@ class Store:
     ) -> None:
         self.database = database
         self.clock = clock
-        self.core = core = Core(
+        self.core = Core(
             database, lease_seconds=lease_seconds, after_commit=after_commit, clock=clock, tenant_weights=tenant_weights
         )
-        self.worker = WorkerRole(core)
-        self.coordinator = CoordinatorRole(core)
-        self.process = ProcessRole(core)
-        self.authentication = AuthenticationRole(core)
-        self.monitor = MonitorRole(core)
-        self.archivist = ArchivistRole(core)
-        self.inspector = InspectorRole(core)
+
+    @cached_property
+    def worker(self) -> WorkerRole:
+        """Asks of all tenants, under the claims of a worker."""
+        from turnwise.record.roles.worker import WorkerRole
+
+        return WorkerRole(self.core)
+
+    @cached_property
+    def coordinator(self) -> CoordinatorRole:
+        """Moves, sweeps and what else coordinators do for all tenants."""
+        from turnwise.record.roles.coordinator import CoordinatorRole
+
+        return CoordinatorRole(self.core)
+
+    @cached_property
+    def process(self) -> ProcessRole:
+        """The registration and the heartbeat of a process."""
+        from turnwise.record.roles.process import ProcessRole
+
+        return ProcessRole(self.core)
+
+    @cached_property
+    def authentication(self) -> AuthenticationRole:
+        """Keys and tenants, before it is known who calls."""
+        from turnwise.record.roles.authentication import AuthenticationRole
+
+        return AuthenticationRole(self.core)
+
+    @cached_property
+    def monitor(self) -> MonitorRole:
+        """Numbers for gauges and for the doctor."""
+        from turnwise.record.roles.monitor import MonitorRole
+
+        return MonitorRole(self.core)
+
+    @cached_property
+    def archivist(self) -> ArchivistRole:
+        """Whole runs, to be read out or deleted."""
+        from turnwise.record.roles.archivist import ArchivistRole
+
+        return ArchivistRole(self.core)
+
+    @cached_property
+    def inspector(self) -> InspectorRole:
+        """Whatever is on record, for tests and benchmarks."""
+        from turnwise.record.roles.inspector import InspectorRole
+
+        return InspectorRole(self.core)
 
     def tenant(
         self,
@@ -64,14 +112,20 @@ class Store:
 
         See `TenantPart` for the limit, and `ChangingPart` for `deed` and `once`.
         """
+        from turnwise.record.roles.tenant import TenantRole
+
         return TenantRole(self.core, OneTenant(name), max_unfinished_runs=max_unfinished_runs, deed=deed, once=once)
 
     def administrator(self, reach: Reach, *, deed: Deed | None = None, once: Once | None = None) -> AdministratorRole:
         """The record as an administrator of the tenants within `reach` has it."""
+        from turnwise.record.roles.administrator import AdministratorRole
+
         return AdministratorRole(self.core, reach, deed=deed, once=once)
 
     def operator(self, *, deed: Deed | None = None, once: Once | None = None) -> OperatorRole:
         """The record as an operator of the installation has it."""
+        from turnwise.record.roles.administrator import OperatorRole
+
         return OperatorRole(self.core, deed=deed, once=once)
 
     def check_schema(self) -> None:

@@ -111,3 +111,16 @@ def test_an_agent_of_a_provider_is_made_without_the_provider_being_asked_or_its_
 )
 def test_a_service_loads_no_library_that_it_starts_without(modules: str, spared: set[str]) -> None:
     assert python(f"import {modules}", f"import sys; print(sorted({spared!r} & set(sys.modules)))") == "[]"
+
+
+def test_a_command_does_not_draw_tracebacks_and_so_loads_nothing_for_it() -> None:
+    assert python("import turnwise.cli.main, structlog.dev, sys; print('rich' in sys.modules)") == "False"
+    assert python("import turnwise.cli.main, rich; print(rich.__name__)") == "rich"  # whoever wants it still has it
+
+
+def test_a_worker_loads_no_statements_of_what_it_does_not_do() -> None:
+    roles = "turnwise.record.roles"
+    loaded = json.loads(
+        python("import turnwise_responders.service, sys, json", "print(json.dumps(sorted(sys.modules)))")
+    )
+    assert {f"{roles}.{one}" for one in ("administrator", "coordinator", "tenant", "inspector")} & set(loaded) == set()
