@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from turnwise.app import App
+from turnwise.base.backoff import backoff
 from turnwise.base.clock import Thread
 from turnwise.errors import ApplicationError, ConfigurationError, EnvironmentFault, ModelError
 from turnwise.models.openai.chat import OpenAIGPT
@@ -144,7 +145,7 @@ class BatchRounds:
 
     def _wait(self, looks: int) -> float:
         first = self._settings.provider_batch_poll_seconds
-        return float(min(first * 2 ** min(looks, _BACKOFF), first * _BACKOFF))
+        return backoff(looks + 1, first, first * _BACKOFF)
 
     def _models(self) -> Iterator[OpenAIGPT]:
         """The clients of the application's agents that have batches."""

@@ -21,6 +21,7 @@ from typing import ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from turnwise.base.backoff import backoff
 from turnwise.errors import (
     CallCancelledError,
     CallTimeoutError,
@@ -114,9 +115,7 @@ class RetryPolicy(BaseModel):
         return self._grown(failed, self.longest_outage_wait, chance)
 
     def _grown(self, failed: int, longest: float, chance: float) -> float:
-        # A power that no float holds would be an error, and is far above the longest wait.
-        grown = self.first_wait * self.factor ** min(failed - 1, 64)
-        return min(grown, longest) * (1 - self.jitter * chance)
+        return backoff(failed, self.first_wait, longest, self.factor) * (1 - self.jitter * chance)
 
 
 RetryPolicy.NEVER = RetryPolicy(tries=1, rate_limit_tries=1)

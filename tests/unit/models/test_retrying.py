@@ -55,6 +55,13 @@ def test_many_tries_make_no_wait_that_no_number_holds() -> None:
     assert RetryPolicy(tries=10_000, factor=10).wait(ErrorKind.TIMEOUT, 9_000, 0) == 60
 
 
+@pytest.mark.parametrize("factor", [1.01, 1e6])
+def test_waits_of_any_factor_grow_up_to_the_longest(factor: float) -> None:
+    policy = RetryPolicy(factor=factor, jitter=0)
+    assert policy.outage_wait(2, 0) == min(factor, 300)
+    assert policy.outage_wait(1_000, 0) == 300
+
+
 def test_a_policy_says_what_is_wrong_with_it() -> None:
     with pytest.raises(ValidationError, match="retries"):
         RetryPolicy(retries=3)  # type: ignore[call-arg]

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ from turnwise.record.database.database import Database
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT, TenantLimits
 from turnwise.record.values.records import RunRecord
+from turnwise.serving.attempts.budget_gate import ServedGate, Spending
+from turnwise.serving.attempts.work_times import Work
 from turnwise.serving.moves.permits import permit
 
 IN, OUT = Decimal("0.000001"), Decimal("0.000004")
@@ -292,6 +295,32 @@ def test_a_call_in_a_handler_waits_where_it_is(tmp_path: Path) -> None:
         handling.join(30)
         assert not handling.is_alive()
         assert len(sent) == 2
+
+
+def test_a_call_in_a_handler_waits_for_as_long_as_it_takes(tmp_path: Path) -> None:
+    limits, looks = ScopeLimits(tenant_day=(None, 50_000)), 1_100  # nine hours, with the pauses
+    with desk(tmp_path, lambda: consulting([]), tenant_day_max_tokens=50_000, moves="coordinator") as serving:
+        run_id = serving.submit("desk")
+        assert serving.answer(serving.coordinator.move(run_id))  # the boss's model
+        asked = serving.coordinator.move(run_id).ask
+        worker = serving.responders._incarnation.current()
+        assert asked is not None and worker is not None
+        claim = serving.store.worker.claim(asked.queue, worker)
+        assert claim is not None and claim.ask.responder == "agent"
+        run = serving.store.inspector.run(run_id)
+        held = hold(serving, limits, 50_000 - 50 - run.prompt_tokens - run.completion_tokens)
+
+        gate = ServedGate(serving.store.worker, claim, Spending(limits=limits), Work())
+        reserving = gate.reserving(other_call(100))
+        look = next(reserving)
+        for _ in range(looks):
+            pause = reserving.send(look.sync())
+            assert isinstance(pause.sync, partial) and 0 < pause.sync.args[0] <= 30
+            look = reserving.send(None)
+        serving.store.worker.release(held, "done")
+        with pytest.raises(StopIteration) as reserved:
+            reserving.send(look.sync())
+        reserved.value.value.release()
 
 
 def test_the_metrics_count_what_handlers_spend_as_the_run_does(tmp_path: Path) -> None:

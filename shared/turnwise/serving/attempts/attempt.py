@@ -12,6 +12,7 @@ from turnwise.agents.global_state import KEPT, GlobalStateKept
 from turnwise.agents.human.terminal import UNATTENDED
 from turnwise.agents.retries import RETRIES
 from turnwise.agents.tools.handler_calls import Interruption
+from turnwise.base.backoff import backoff
 from turnwise.base.call_context import CallPart, current_call
 from turnwise.base.cancellation import CANCELLATION, Cancellation
 from turnwise.base.process_end import ends_process
@@ -267,7 +268,7 @@ def unread(claim: Claim, error: DatabaseUnavailableError) -> Release:
     told = "Could not read for %s, it is released: %s"
     logger.warning(told, claim.ask.id, error, extra={"action": "record_unreadable"})
     before = claim.token // 2  # a claim and a release each count the token up
-    pause = min(_FIRST_PAUSE * 2.0 ** min(before - 1, 10), _LAST_PAUSE) if before else 0.0
+    pause = backoff(before, _FIRST_PAUSE, _LAST_PAUSE) if before else 0.0
     return Release(reason=_AWAY, pause=pause)
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TypeVar
 
+from turnwise.base.backoff import backoff
 from turnwise.base.cancellation import check_cancelled, pause
 from turnwise.base.sync_async import Effect, Steps
 from turnwise.base.waits import BudgetWait, DatabaseWait
@@ -161,7 +162,7 @@ class ServedGate:
                 return _Held(self, call, answer.max_tokens, no)
             wait = self._wait(answer, looks)
             looks += 1
-            seconds = min(wait.seconds, _FIRST_LOOK * 2**looks, _LAST_LOOK)
+            seconds = min(wait.seconds, backoff(looks + 1, _FIRST_LOOK, _LAST_LOOK))
             part = self._work.begin(wait.waiting_for.kind, call.model)
             yield Effect(sync=partial(pause, seconds), awaited=partial(asyncio.sleep, seconds))
             self._work.end(part)
@@ -232,7 +233,7 @@ class ServedGate:
         if scope != "run" and refusal.temporary:
             # Other runs hold what is missing, and will hardly use all of it.
             times = max(looks, self._claim.ask.deferrals)
-            return Wait(seconds=min(_FIRST_LOOK * 2 ** min(times, 10), _LAST_LOOK), waiting_for=waiting_for)
+            return Wait(seconds=backoff(times + 1, _FIRST_LOOK, _LAST_LOOK), waiting_for=waiting_for)
         if not self._waits or self._in_handler or refusal.amount.cost is None:
             raise refusal.error(self)
         end = period_end((scope, refusal.budget.scope_id)) if scope != "run" else None
