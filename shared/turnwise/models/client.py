@@ -10,8 +10,9 @@ from turnwise.base.sync_async import Callout, Effect, Steps, run_async, run_sync
 from turnwise.models.answer_check import taken
 from turnwise.models.asking import asked_by_an_agent, inside_another
 from turnwise.models.base import LLMFunctionSpec, LLMMessage, LLMResponse, Role, TokenSink, ToolChoice
+from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
-from turnwise.models.budget.gate import current_gate, failed, reserving, unpaid, used_amount
+from turnwise.models.budget.gate import current_gate, failed, reserving, unpaid
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.specs import OpenAIJsonSchemaSpec, OpenAIToolSpec, choice_of
 from turnwise.models.tokens.estimate import MOST_FORM, choice_tokens, message_tokens, most_of_files, most_tokens
@@ -151,7 +152,7 @@ class ModelClient(LanguageModel):
         return ModelCall(
             model=self.config.chat_model or self.config.type,
             prompt=prompt,
-            price=lambda into, out: used_amount(self.most_usage(into, out)),
+            price=lambda into, out: Amount.of(self.most_usage(into, out)),
             least=min(max_tokens, self.config.min_output_tokens),
             most=max_tokens,
             client=self,

@@ -16,7 +16,7 @@ from turnwise.errors import ContextOverflowError
 from turnwise.models.base import UNLIMITED_CONTEXT, LLMMessage, ToolChoice
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
-from turnwise.models.budget.gate import GATE, Hold, reserving, used_amount
+from turnwise.models.budget.gate import GATE, Hold, reserving
 from turnwise.models.language_model import LanguageModel
 from turnwise.models.tokens.estimate import (
     MOST_FORM,
@@ -74,7 +74,7 @@ def paying(
     config = model.config
 
     def price(prompt_tokens: int, output_tokens: int) -> Amount:
-        return used_amount(model.most_usage(prompt_tokens, output_tokens))
+        return Amount.of(model.most_usage(prompt_tokens, output_tokens))
 
     call = ModelCall(
         model=config.chat_model or config.type,

@@ -12,7 +12,7 @@ from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
 from turnwise.integrations.retrieval.embedder import Embeddings
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
-from turnwise.models.budget.gate import current_gate, failed, reserving, used_amount
+from turnwise.models.budget.gate import current_gate, failed, reserving
 from turnwise.models.tokens.usage import LLMTokenUsage
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class OpenAIEmbedder(BaseModel):
         """Return what a request may use at most: it has a prompt, and no answer that costs."""
 
         def most(prompt_tokens: int, _: int) -> Amount:
-            return used_amount(self._priced(LLMTokenUsage(prompt_tokens=prompt_tokens, calls=1)))
+            return Amount.of(self._priced(LLMTokenUsage(prompt_tokens=prompt_tokens, calls=1)))
 
         return ModelCall(model=self.model, prompt=lambda: self._most_tokens(texts), price=most, client=self)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 _USD = re.compile(r"[0-9]{1,12}(\.[0-9]{1,18})?")
 
@@ -19,12 +19,30 @@ def parse_usd(text: str) -> Decimal | None:
 LimitKind = Literal["cost", "tokens"]
 
 
+class CountedUsage(Protocol):
+    """The use of calls, as it is counted (`LLMTokenUsage`) or on record (`Usage`)."""
+
+    @property
+    def prompt_tokens(self) -> int: ...
+
+    @property
+    def completion_tokens(self) -> int: ...
+
+    @property
+    def cost(self) -> Decimal | None: ...
+
+
 class Amount(NamedTuple):
     """The use of a call, or its maximum: tokens of prompt and answer, and USD (None: its price is not known)."""
 
     prompt_tokens: int = 0
     output_tokens: int = 0
     cost: Decimal | None = Decimal(0)
+
+    @classmethod
+    def of(cls, usage: CountedUsage) -> Amount:
+        """Return what was used, as budgets count it."""
+        return cls(prompt_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens, cost=usage.cost)
 
     @property
     def tokens(self) -> int:

@@ -127,11 +127,6 @@ def failed(hold: Hold, error: BaseException) -> None:
         hold.lost(answered=answered)
 
 
-def used_amount(usage: LLMTokenUsage) -> Amount:
-    """Return what was used, as budgets count it."""
-    return Amount(prompt_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens, cost=usage.cost)
-
-
 def as_usage(amount: Amount) -> LLMTokenUsage:
     """An amount as the usage of one call."""
     return LLMTokenUsage(

@@ -11,7 +11,7 @@ from turnwise.base.sync_async import Steps
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import NOTHING, Amount, Budget
 from turnwise.models.budget.call import BudgetRefusal, ModelCall, grant
-from turnwise.models.budget.gate import Hold, as_usage, current_gate, through, unpaid, used_amount
+from turnwise.models.budget.gate import Hold, as_usage, current_gate, through, unpaid
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.models.tokens.usage_totals import UsageSum
 
@@ -84,7 +84,7 @@ class Purse:
 
     def _settle(self, held: Amount, usage: LLMTokenUsage | None) -> None:
         with self._lock:
-            self._budget = self._budget.settle(held, used_amount(usage) if usage is not None else NOTHING)
+            self._budget = self._budget.settle(held, Amount.of(usage) if usage is not None else NOTHING)
             if usage is not None:
                 self._used.add(usage)
 

@@ -175,7 +175,7 @@ def settle(
     row = known.get(call.call_no)
     if row is None or (row.settled_at is not None and (not row.lost or call.lost)):
         return None
-    used, first = _amount(call.usage), row.settled_at is None
+    used, first = Amount.of(call.usage), row.settled_at is None
     if first:
         books.settle(row.keys, row.amount, used)
         transaction.add_usage(call.usage)
@@ -206,10 +206,6 @@ def _close(transaction: RunTransaction, ask_id: str, token: int, row: Reservatio
 def keys_of(rows: dict[int, Reservation]) -> list[Key]:
     """Return the budgets that the rows are reserved in."""
     return [key for row in rows.values() for key in row.keys]
-
-
-def _amount(usage: Usage) -> Amount:
-    return Amount(prompt_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens, cost=usage.cost)
 
 
 def _usage(amount: Amount, model: str | None) -> Usage:

@@ -18,7 +18,7 @@ from turnwise.errors import CallCancelledError, DatabaseUnavailableError
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import BudgetRefusal, Granted, ModelCall
-from turnwise.models.budget.gate import Hold, as_usage, used_amount
+from turnwise.models.budget.gate import Hold, as_usage
 from turnwise.models.budget.wait import CallDeferred, Wait
 from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.tokens.usage import NO_USAGE, LLMTokenUsage
@@ -330,22 +330,17 @@ class _HeldByBatch:
     def _spent(self) -> None:
         """Count the response, which cannot be used: the provider has answered, whatever was made of it."""
         kept = replace(self._kept, model=self._call.model or None)
-        self._gate._note_batched(as_usage(used_of(kept)), kept)
+        self._gate._note_batched(as_usage(Amount.of(kept)), kept)
 
 
 def _sum(used: Iterable[LLMTokenUsage]) -> Amount:
     """Return what was used, as budgets count it; calls without a known price add nothing to the cost."""
-    amounts = [used_amount(usage) for usage in used]
+    amounts = [Amount.of(usage) for usage in used]
     return Amount(
         prompt_tokens=sum(amount.prompt_tokens for amount in amounts),
         output_tokens=sum(amount.output_tokens for amount in amounts),
         cost=sum((amount.cost or Decimal(0) for amount in amounts), Decimal(0)),
     )
-
-
-def used_of(usage: Usage) -> Amount:
-    """Return usage on record as budgets count it."""
-    return Amount(prompt_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens, cost=usage.cost)
 
 
 def usage_of(model: str, usage: LLMTokenUsage) -> Usage:

@@ -8,8 +8,8 @@ from typing import Any
 
 from turnwise.base.waits import ProviderBatchWait
 from turnwise.models.base import LLMMessage, LLMResponse, TokenSink, ToolChoice
+from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
-from turnwise.models.budget.gate import used_amount
 from turnwise.models.budget.wait import CallDeferred, Wait
 from turnwise.models.limits.provider import Target
 from turnwise.models.openai.chat import OpenAIGPT
@@ -60,7 +60,7 @@ class Collecting:
 
         def price(into: int, out: int) -> Any:
             usage = LLMTokenUsage(prompt_tokens=into, completion_tokens=out, calls=1)
-            return used_amount(usage.model_copy(update={"cost": self.client.batch_price(usage)}))
+            return Amount.of(usage.model_copy(update={"cost": self.client.batch_price(usage)}))
 
         return replace(call, price=price, client=None)
 
