@@ -13,7 +13,7 @@ from turnwise.record.provider_batches.batches import BatchedCall, ProviderBatch
 from turnwise.record.provider_batches.results import Kept
 from turnwise.record.roles.provider_batches import ProviderBatchRole
 from turnwise.record.values.records import AskRecord
-from turnwise.serving.attempts.budget_gate import usage_of
+from turnwise.serving.attempts.call_tally import usage_of
 from turnwise.serving.observer import Observers
 
 logger = logging.getLogger(__name__)

@@ -37,7 +37,8 @@ from turnwise.observability.display import quietly
 from turnwise.record.values.kept_errors import RaisedError, RefusedCall
 from turnwise.record.values.outcomes import Deferral, Outcome, Parking, Release, Reply
 from turnwise.record.values.records import Claim, Json, NewDocument, Usage
-from turnwise.serving.attempts.budget_gate import ServedGate, usage_of
+from turnwise.serving.attempts.budget_gate import ServedGate
+from turnwise.serving.attempts.call_tally import usage_of
 from turnwise.serving.attempts.collecting import CallCollected, Collecting
 from turnwise.serving.attempts.given_answer import GivenAnswer, answer_as_handlers
 from turnwise.serving.attempts.served_agent import ServedAgent

@@ -60,6 +60,10 @@ class Work:
         """The part ends now; `outcome` says how, unless it came to what it was for."""
         part.end, part.outcome = self._now(), outcome
 
+    def since(self, part: Part) -> float:
+        """Seconds since the part began."""
+        return self._now() - part.at
+
     def hearing(self, watcher: Callable[[str], None]) -> Callable[[str], None]:
         """The watcher of a model's text, and the time of the first piece."""
 
