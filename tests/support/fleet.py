@@ -13,7 +13,7 @@ from turnwise import App, Entity
 from turnwise.base.ids import new_id
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
 from turnwise.bus.in_process import InProcessBus
-from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.bus.routing import COORDINATOR_QUEUE, work_queues
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.wire import encode_document
@@ -46,7 +46,7 @@ class Fleet:
         queues: Any = dict.fromkeys(names, own)
         fast = {"sweep_seconds": 0.1, "llm_queues": queues, "agent_queues": queues}
         self._settings = load_settings(**(fast | settings))
-        self._queues = [name for name in all_queues(queues, queues) if name != COORDINATOR_QUEUE]
+        self._queues = work_queues(queues, queues)
         self._open = ExitStack()
         self.bus = InProcessBus()
         self._changed = threading.Condition()

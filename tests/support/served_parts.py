@@ -13,7 +13,7 @@ from turnwise.base.ids import new_id
 from turnwise.bus.base import Bus, OnNotice
 from turnwise.bus.envelope import WatchNotice
 from turnwise.bus.in_process import InProcessBus
-from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.bus.routing import work_queues
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.document_metadata import ChatDocMetaData
 from turnwise.messages.wire import encode_document
@@ -60,8 +60,7 @@ class Desk:
         if observers:  # a store may be that of a gateway, which has its own
             store.call_after_commit(told.events_stored)
         self.coordinator = Coordinator(store, self.bus, app, made, told)
-        served = [queue for queue in all_queues(queues, queues) if queue != COORDINATOR_QUEUE]
-        self.responders = Responders(store, self.bus, app, made, told, queues=served)
+        self.responders = Responders(store, self.bus, app, made, told, queues=work_queues(queues, queues))
 
     def __enter__(self) -> Desk:
         self.responders.start()

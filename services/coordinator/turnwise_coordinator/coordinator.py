@@ -11,6 +11,7 @@ from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE
 from turnwise.errors import DatabaseUnavailableError, RunChangedError, UnwritableError
+from turnwise.processes.moves import mover_of, pinned_version
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
@@ -18,7 +19,7 @@ from turnwise.record.values.kept_errors import RaisedError
 from turnwise.serving.bus_watch import Hearing
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.incarnation import Incarnation
-from turnwise.serving.moves.move import Mover, fail
+from turnwise.serving.moves.move import fail
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.run_end import error_record
 from turnwise.serving.moves.versions import is_held_for_newer
@@ -59,16 +60,9 @@ class Coordinator:
         self._record = record = store.coordinator
         self._observers = observers
         self._slow_moves = SlowMoves(store.clock)
-        version = app.version if settings.pinned else None
+        version = pinned_version(settings, app)
         self._dispatcher = Dispatcher(bus, version=version)
-        self._mover = Mover(
-            app=app,
-            llm_queues=settings.llm_queues,
-            agent_queues=settings.agent_queues,
-            max_attempts=settings.max_attempts,
-            pinned=settings.pinned,
-            observers=observers,
-        )
+        self._mover = mover_of(settings, app, observers)
         retention = RetentionSweep(record, settings, observers)
         self._batches = Batches(record, self._dispatcher, settings, observers)
         self._sweeper = Sweeper(

@@ -10,7 +10,7 @@ from turnwise.base.clock import Thread
 from turnwise.base.ids import new_id
 from turnwise.base.process_end import ends_process
 from turnwise.bus.base import Bus
-from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, lane
+from turnwise.bus.routing import lane, work_queues
 from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, EnvironmentFault, NotFoundError
 from turnwise.machine.state import STATE_VERSION
 from turnwise.processes.settings import ServiceSettings
@@ -72,7 +72,7 @@ class Sweeper:
         self._observers = observers
         self._interval = settings.sweep_seconds
         self._version = version
-        self._queues = [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
+        self._queues = work_queues(settings.llm_queues, settings.agent_queues)
         self._holder = new_id("swp")
         self._clock = record.clock
         self._stopping = self._clock.event()

@@ -16,11 +16,11 @@ from turnwise.bus.base import Bus
 from turnwise.bus.routing import all_queues
 from turnwise.observability.telemetry.providers import meter_provider, tracer_provider
 from turnwise.processes.metrics import Metrics, watch_record
+from turnwise.processes.moves import mover_of
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.authentication import AuthenticationRole
 from turnwise.record.store import Store
 from turnwise.serving.moves.first_moves import FirstMoves
-from turnwise.serving.moves.move import Mover
 from turnwise.serving.observer import NO_OBSERVERS, Observers
 from turnwise.serving.webhooks.addresses import AddressRules
 from turnwise_gateway.access import audit
@@ -124,7 +124,7 @@ def create_api(
         settings=settings,
         metrics=metrics,
         observers=observers,
-        first_moves=_first_moves(app, settings),
+        first_moves=FirstMoves(mover_of(settings, app), allowed=settings.moves == "worker"),
         watch=Watch(bus),
         admission=Admission(known_by),
         webhook_rules=AddressRules(tuple(settings.webhook_allowed_networks), settings.webhook_allow_http),
@@ -165,17 +165,6 @@ async def _open(gateway: WholeGateway, _api: FastAPI) -> AsyncIterator[None]:
     finally:
         await gateway.watch.close()
         await gateway.admission.close()
-
-
-def _first_moves(app: App, settings: ServiceSettings) -> FirstMoves:
-    mover = Mover(
-        app=app,
-        llm_queues=settings.llm_queues,
-        agent_queues=settings.agent_queues,
-        max_attempts=settings.max_attempts,
-        pinned=settings.pinned,
-    )
-    return FirstMoves(mover, allowed=settings.moves == "worker")
 
 
 _DESCRIPTION = "Durable conversations between LLM agents, tools and humans. Every error is an RFC 9457 problem."

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.processes.metrics import Metrics
+from turnwise.processes.moves import pinned_version
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.administrator import AdministratorRole, OperatorRole
 from turnwise.record.roles.tenant import TenantRole
@@ -72,7 +73,7 @@ class Equipment:
     @property
     def dispatcher(self) -> Dispatcher:
         """Tells other processes of runs."""
-        return Dispatcher(self.bus, version=self.app.version if self.settings.pinned else None)
+        return Dispatcher(self.bus, version=pinned_version(self.settings, self.app))
 
 
 @dataclass(frozen=True, kw_only=True)

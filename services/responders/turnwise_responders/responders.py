@@ -16,6 +16,7 @@ from turnwise.errors import (
     UnwritableError,
 )
 from turnwise.observability.telemetry.context import current_traceparent
+from turnwise.processes.moves import mover_of, pinned_version
 from turnwise.processes.settings import ServiceSettings
 from turnwise.processes.spending import spending_of
 from turnwise.record.store import Store
@@ -28,7 +29,6 @@ from turnwise.serving.attempts.provider_places import ServedProviders
 from turnwise.serving.bus_watch import Hearing
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.incarnation import Incarnation
-from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.permits import permit
 from turnwise.serving.moves.versions import taken_over
@@ -70,20 +70,9 @@ class Responders:
         self._streaming = Streaming(bus, self.watched, self._clock)
         self._in_flight = InFlight(record, bus, self._watch_announced)
         self._observers = observers
-        self._version = app.version if settings.pinned else None
+        self._version = pinned_version(settings, app)
         self._dispatcher = Dispatcher(bus, version=self._version)
-        mover = (
-            Mover(
-                app=app,
-                llm_queues=settings.llm_queues,
-                agent_queues=settings.agent_queues,
-                max_attempts=settings.max_attempts,
-                pinned=settings.pinned,
-                observers=observers,
-            )
-            if settings.moves == "worker"
-            else None
-        )
+        mover = mover_of(settings, app, observers) if settings.moves == "worker" else None
         self._slice_seconds = settings.slice_seconds
         self._queues = frozenset(queues)
         self._paused = paused

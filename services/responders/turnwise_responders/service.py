@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from turnwise.bus.broker.protocol import ANSWER_TASK
 from turnwise.bus.envelope import AskEnvelope, parse_envelope
-from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues, queue_of_lane
+from turnwise.bus.routing import queue_of_lane, work_queues
 from turnwise.bus.worker.celery_app import CeleryApp, task
 from turnwise.bus.worker.process import Autoscale, Queues, WorkerProcess, check_autoscale, run_worker
 from turnwise.bus.worker.queue_switches import QueueSwitches, switches_of
@@ -91,11 +91,6 @@ def _broker_answers(settings: ServiceSettings) -> bool:
     return True
 
 
-def work_queues(settings: ServiceSettings) -> list[str]:
-    """Every queue that responders may serve, as the settings name them."""
-    return [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
-
-
 def build(settings: ServiceSettings) -> CeleryApp:
     """The Celery application of responders; nothing is opened before the worker is ready, or the child is forked.
 
@@ -106,7 +101,7 @@ def build(settings: ServiceSettings) -> CeleryApp:
 
 
 def _application(settings: ServiceSettings) -> CeleryApp:
-    app = worker_app("turnwise-responders", settings, work_queues(settings))
+    app = worker_app("turnwise-responders", settings, work_queues(settings.llm_queues, settings.agent_queues))
 
     def open_process(queues: Queues) -> ResponderProcess:
         return ResponderProcess(settings, tuple(queue_of_lane(name) for name in queues), switches_of(app))
@@ -146,7 +141,7 @@ def run(
     raises, before anything is started.
     """
     check_autoscale(pool, autoscale)
-    known = work_queues(settings)
+    known = work_queues(settings.llm_queues, settings.agent_queues)
     unknown = [queue for queue in queues if queue not in known]
     if unknown:
         raise ConfigurationError(f"there is no queue {unknown[0]!r}; the settings know {', '.join(known)}")

@@ -65,9 +65,13 @@ def queue_for(responder: Responder, agent: str, llm_queues: Mapping[str, str], a
 
 
 def all_queues(llm_queues: Mapping[str, str], agent_queues: Mapping[str, str]) -> tuple[str, ...]:
-    """Every work queue of an installation, `coordinator` first, without duplicates."""
+    """Every queue of an installation, `coordinator` first, without duplicates."""
+    return (COORDINATOR_QUEUE, *work_queues(llm_queues, agent_queues))
+
+
+def work_queues(llm_queues: Mapping[str, str], agent_queues: Mapping[str, str]) -> tuple[str, ...]:
+    """Every queue of asks, which responders serve: all but the coordinator's, without duplicates."""
     names: Iterable[str] = (
-        COORDINATOR_QUEUE,
         LLM_QUEUE,
         AGENT_QUEUE,
         *(f"{LLM_QUEUE}-{name}" for name in llm_queues.values()),

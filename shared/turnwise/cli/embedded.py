@@ -15,7 +15,7 @@ from prometheus_client import CollectorRegistry
 from turnwise.app import App
 from turnwise.bus.envelope import MoveEnvelope, Work
 from turnwise.bus.in_process import InProcessBus
-from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.bus.routing import COORDINATOR_QUEUE, work_queues
 from turnwise.errors import ConfigurationError, DatabaseUnavailableError
 from turnwise.observability.telemetry.export import start_exporting
 from turnwise.processes.metrics import Metrics, watch_database, watch_process
@@ -122,7 +122,7 @@ class EmbeddedServer:
         self._gateway = gateway
         store.database.migrate()
         gateway.start()
-        queues = [name for name in all_queues(settings.llm_queues, settings.agent_queues) if name != COORDINATOR_QUEUE]
+        queues = work_queues(settings.llm_queues, settings.agent_queues)
         responders = load_service("responders", "responders").Responders(*parts, observers, queues=queues)
         coordinator = load_service("coordinator", "coordinator").Coordinator(*parts, observers)
 

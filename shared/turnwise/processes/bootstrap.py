@@ -24,6 +24,7 @@ from turnwise.processes.metrics import (
 )
 from turnwise.processes.metrics.multiprocess import ChildrenCollector, counting_folder
 from turnwise.processes.metrics.server import Health
+from turnwise.processes.moves import pinned_version
 from turnwise.processes.observers import observers_of
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
@@ -97,7 +98,7 @@ def open_parts(settings: ServiceSettings, *, app: App | None = None, observers: 
     url = broker_url(settings)
     application = app if app is not None else load_app(settings.app)
     database, store = open_store(settings)
-    version = application.version if settings.pinned else None
+    version = pinned_version(settings, application)
     bus = CeleryBus(
         url, version=version, keys=wire_keys(settings), tls=tls_files(settings), heartbeat=settings.broker_heartbeat
     )

@@ -11,7 +11,7 @@ from turnwise.api.fleet import QueueView, TaskView, WorkerView
 from turnwise.api.pages import Page
 from turnwise.api.providers import ProviderLimitsView, ProviderUseView, ProviderView
 from turnwise.base.times import when
-from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.bus.routing import work_queues
 from turnwise.errors import NotFoundError
 from turnwise.record.asks.worker_records import QueueStat, empty_queue
 from turnwise.record.budgets.provider_states import ProviderState
@@ -72,7 +72,7 @@ def list_queues(gateway: Here, administration: Administered, caller: Who, fleet:
         require_operator(caller, settings)
     stats = {stat.queue: stat for stat in (administration.record if fleet else record).queue_stats()}
     serving, paused = record.serving_workers(), record.paused_queues()
-    known = [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
+    known = work_queues(settings.llm_queues, settings.agent_queues)
     return Page(
         items=[
             _queue(stats.get(name) or empty_queue(name), serving[name], name in paused)

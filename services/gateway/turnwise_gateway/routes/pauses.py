@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import Body
@@ -10,7 +11,7 @@ from fastapi import Body
 from turnwise.api.fleet import PauseView
 from turnwise.api.pages import Page
 from turnwise.base.times import when
-from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.bus.routing import work_queues
 from turnwise.errors import NotFoundError
 from turnwise.record.asks.pauses import PauseKind, PauseRecord
 from turnwise.record.tenants.tenant import is_tenant
@@ -68,12 +69,13 @@ def _require_known(gateway: Operation, kind: PauseKind, name: str) -> None:
         if not is_tenant(name):
             raise NotFoundError(f"there is no tenant {name!r}: its name is not valid")
         return
+    known: Sequence[str]
     if kind == "task":
         known = gateway.app.tasks
         used = gateway.record.has_unfinished(name)  # of another version of the application
     else:
         settings = gateway.settings
-        known = [q for q in all_queues(settings.llm_queues, settings.agent_queues) if q != COORDINATOR_QUEUE]
+        known = work_queues(settings.llm_queues, settings.agent_queues)
         used = gateway.record.has_asks(name)
     if name not in known and not used:
         raise NotFoundError(f"there is no {kind} {name!r}; there are: {', '.join(known) or 'none'}")

@@ -11,6 +11,7 @@ from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
 from turnwise.bus.routing import COORDINATOR_QUEUE, LLM_QUEUE, all_queues, lane
 from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.processes.bootstrap import tls_files, wire_keys
+from turnwise.processes.moves import pinned_version
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.monitor import MonitorRole
 
@@ -23,7 +24,7 @@ def check(settings: ServiceSettings, app: App | None, store: MonitorRole | None)
     if settings.pinned and app is None:
         yield note("broker", "queues are not looked at: their names need the application's version")
         return
-    version = app.version if settings.pinned and app is not None else None
+    version = pinned_version(settings, app) if app is not None else None
     probes = {
         lane(queue, version): _probe(queue, store) for queue in all_queues(settings.llm_queues, settings.agent_queues)
     }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from turnwise.app import App
 from turnwise.bus.envelope import AskEnvelope, MoveEnvelope
-from turnwise.bus.routing import COORDINATOR_QUEUE, all_queues
+from turnwise.bus.routing import COORDINATOR_QUEUE, work_queues
 from turnwise.errors import EnvironmentFault, NotFoundError
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.observers import observers_of
@@ -68,8 +68,7 @@ class Fleet:
         self.working = 0
         self.errors: list[BaseException] = []
         self.slots = [Slot(name, name.split("-")[0], app) for name, app in apps.items()]
-        work = all_queues(settings.llm_queues, settings.agent_queues)
-        self._queues = [queue for queue in work if queue != COORDINATOR_QUEUE]
+        self._queues = work_queues(settings.llm_queues, settings.agent_queues)
         world.on_kill = self._replace
         world.on_stop = self._end
 
@@ -198,7 +197,7 @@ class Fleet:
 
         self._serve(host, self._queues, work)
 
-    def _serve(self, host: Host, queues: list[str], work: Callable[[Any], None]) -> None:
+    def _serve(self, host: Host, queues: Sequence[str], work: Callable[[Any], None]) -> None:
         def loop() -> None:
             while (envelope := self.broker.take(queues, host)) is not None:
                 self._work(work, envelope)
