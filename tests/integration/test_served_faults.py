@@ -17,6 +17,7 @@ from tests.e2e.waiting import until
 from tests.support.either_database import database, postgres_url
 from tests.support.kept_values import kept
 from tests.support.served_parts import Desk
+from tests.support.sweep_parts import sweeper_of
 from tests.support.talking import agent_named, app_of, talk
 
 from turnwise import (
@@ -211,10 +212,9 @@ def test_a_run_that_can_not_move_keeps_no_other_from_being_swept(database: Datab
             if run_id == sick:
                 raise ValueError("this one cannot be written")
 
-        desk.coordinator._sweeper._move = move
         until(lambda: {sick, well} <= set(desk.store.coordinator.due_moves()), "both deadlines to pass")
 
-        desk.coordinator._sweeper.sweep()
+        sweeper_of(desk, move).sweep()
 
         assert {sick, well} <= set(moves)
 

@@ -208,7 +208,7 @@ def test_a_run_whose_waking_was_lost_is_found_by_a_sweep(store: Store) -> None:
         with store.coordinator.locked(first) as transaction:  # by a coordinator that dies before it can wake anybody
             desk.coordinator._mover.move(transaction)
 
-        desk.coordinator._sweeper.sweep()
+        desk.sweep()
 
         assert store.inspector.run(second).status == "running"
 

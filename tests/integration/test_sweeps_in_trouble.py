@@ -16,6 +16,7 @@ from tests.support.either_database import postgres_url  # noqa: F401 - a fixture
 from tests.support.schedule_parts import let_pass, look_now, new_schedule, outcomes
 from tests.support.served_parts import Desk
 from tests.support.store_parts import new_run
+from tests.support.sweep_parts import batch_sweep_of, schedule_sweep_of, sweeper_of
 
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, StatusCode, Task
 from turnwise.base.clock import Event, SystemClock
@@ -81,7 +82,7 @@ def test_a_sweep_without_a_broker_does_what_needs_none(tmp_path: Path) -> None:
         until(lambda: desk.store.coordinator.now() > batch.created_at + 0.001, "the batch to be too old")
 
         with pytest.raises(BrokerUnavailableError):
-            desk.coordinator._sweeper.sweep()
+            desk.sweep()
 
         assert batches.batch(batch.id).expired_at is not None
     database.close()
@@ -102,13 +103,13 @@ def test_moves_that_are_cut_off_are_not_the_end_of_a_sweep_unless_the_database_i
             if run_id in failing:
                 raise DatabaseUnavailableError("the transaction is gone")
 
-        desk.coordinator._sweeper._move = move
-        desk.coordinator._sweeper.sweep()
+        sweeper = sweeper_of(desk, move)
+        sweeper.sweep()
         assert sorted(moves) == sorted(runs)
 
         moves.clear()
         failing.update(runs)
-        desk.coordinator._sweeper.sweep()
+        sweeper.sweep()
         assert sorted(moves) == sorted(runs)
 
         moves.clear()
@@ -116,9 +117,9 @@ def test_moves_that_are_cut_off_are_not_the_end_of_a_sweep_unless_the_database_i
         def away() -> float:
             raise DatabaseUnavailableError("the database is gone")
 
-        monkeypatch.setattr(desk.coordinator._sweeper._record, "now", away)
+        monkeypatch.setattr(desk.store.coordinator, "now", away)
         with pytest.raises(DatabaseUnavailableError, match="the database is gone"):
-            desk.coordinator._sweeper.sweep()
+            sweeper.sweep()
         assert len(moves) == 1
     database.close()
 
@@ -131,14 +132,13 @@ def test_a_part_that_the_database_refuses_keeps_no_other_from_its_work(
     with Desk(Store(database), _app()) as desk:
         run = desk.submit("desk", deadline=0.001)
         until(lambda: desk.store.coordinator.due_moves() == [run], "the deadline to pass")
-        sweeper = desk.coordinator._sweeper
 
         def refused() -> None:
             raise DatabaseUnavailableError("refuses its user a permission")
 
-        monkeypatch.setattr(sweeper._record, "count_left_usage", refused)
+        monkeypatch.setattr(desk.store.coordinator, "count_left_usage", refused)
         with pytest.raises(DatabaseUnavailableError, match="refuses its user"):
-            sweeper.sweep()
+            desk.sweep()
 
         assert desk.store.inspector.run(run).ended
     database.close()
@@ -155,7 +155,7 @@ def test_schedules_that_cannot_be_carried_out_do_not_keep_the_others(tmp_path: P
         for one in broken:
             let_pass(store, one, 3_602)
         let_pass(store, good, 3_601)
-        sweep = desk.coordinator._sweeper._schedules
+        sweep = schedule_sweep_of(desk)
 
         for _ in range(2):
             sweep.sweep()
@@ -175,13 +175,13 @@ def test_schedules_keep_their_place_through_an_outage(tmp_path: Path, monkeypatc
     with Desk(store, _app()) as desk:
         schedule = new_schedule(store, "acme", task="desk")
         let_pass(store, schedule, 3_601)
-        sweep = desk.coordinator._sweeper._schedules
+        sweep = schedule_sweep_of(desk)
 
         def away(*_: object) -> None:
             raise DatabaseUnavailableError("the database is gone")
 
         with monkeypatch.context() as during:
-            during.setattr(sweep._record, "fire_schedule", away)
+            during.setattr(store.coordinator, "fire_schedule", away)
             with pytest.raises(DatabaseUnavailableError):
                 sweep.sweep()
         sweep.sweep()
@@ -245,7 +245,7 @@ def test_a_sweep_waits_for_no_run_that_another_has(postgres_url: str) -> None:  
     with Desk(Store(database), _app()) as desk:
         held, free = desk.submit("desk", deadline=0.001), desk.submit("desk", deadline=0.001)
         with desk.store.coordinator.locked(held):
-            desk.coordinator._sweeper.sweep()
+            desk.sweep()
 
             assert desk.store.inspector.run(free).ended
             with (
@@ -254,7 +254,7 @@ def test_a_sweep_waits_for_no_run_that_another_has(postgres_url: str) -> None:  
             ):
                 pass
         assert not desk.store.inspector.run(held).ended
-        desk.coordinator._sweeper.sweep()
+        desk.sweep()
 
         assert desk.store.inspector.run(held).ended
     database.close()
@@ -273,15 +273,15 @@ def test_a_sweep_waits_for_no_submission_of_a_tenant(postgres_url: str) -> None:
                 made = store.tenant(tenant).batches
                 batches.append(made.open_batch(NewBatch(id=new_id("bat"), task="desk", concurrency=1))[0])
                 made.add_items(batches[-1].id, 1, [NewItem(key="one", run=replace(new_run(task="desk"), id=""))])
-        sweeper = desk.coordinator._sweeper
+        ticks_due, items_due = schedule_sweep_of(desk), batch_sweep_of(desk)
 
         def begun() -> list[int]:
             ticks = [len(outcomes(store, one)) for one in schedules]
             return ticks + [len(store.tenant(of).runs(RunFilter(batch=one.id))[0]) for of, one in work]
 
         def sweep() -> None:
-            sweeper._schedules.sweep()
-            sweeper._batches.sweep()
+            ticks_due.sweep()
+            items_due.sweep()
 
         work = list(zip((tenants[0], tenants[0], tenants[1], tenants[1]), batches, strict=True))
         with ThreadPoolExecutor(1) as pool, store.database.begin() as submission:
@@ -327,7 +327,7 @@ def test_a_sweeper_that_was_stopped_takes_nothing_over_for_a_lease(tmp_path: Pat
     assert store.worker.claim(f"llm-{desk.own}", gone) is not None
     store.process.retire_worker(gone)
 
-    assert not desk.coordinator._sweeper._slept(1.0)
+    assert not sweeper_of(desk).sleep(1.0)
     assert store.coordinator.expire_leases() == []
     clock.gone += 5.0  # and then it does
     assert len(store.coordinator.expire_leases()) == 1

@@ -55,8 +55,9 @@ class Desk:
         names = {agent.config.name for name in app.tasks for agent in app.tree(name).agents.values()}
         queues: Any = dict.fromkeys(names, self.own)
         made = load_settings(llm_queues=queues, agent_queues=queues, **settings)
+        self.settings = made
         self.metrics = Metrics(CollectorRegistry())
-        told = observers_of(app, self.bus, self.metrics, *observers)
+        self.told = told = observers_of(app, self.bus, self.metrics, *observers)
         if observers:  # a store may be that of a gateway, which has its own
             store.call_after_commit(told.events_stored)
         self.coordinator = Coordinator(store, self.bus, app, made, told)
@@ -69,6 +70,10 @@ class Desk:
     def __exit__(self, *_: object) -> None:
         self.responders.stop()
         self.bus.close()
+
+    def sweep(self) -> None:
+        """Look once for what got lost, as coordinators do at intervals."""
+        self.coordinator.sweep()
 
     def submit(self, task: str, text: str = "hello", *, tenant: str = DEFAULT_TENANT, **limits: Any) -> str:
         """A new run's id; `text` comes as from a human."""

@@ -63,8 +63,8 @@ class Coordinator:
         version = pinned_version(settings, app)
         self._dispatcher = Dispatcher(bus, version=version)
         self._mover = mover_of(settings, app, observers)
-        retention = RetentionSweep(record, settings, observers)
         self._batches = Batches(record, self._dispatcher, settings, observers)
+        self._courier = Courier(record, settings, observers, send_webhook or _over_http(settings))
         self._sweeper = Sweeper(
             record,
             bus,
@@ -72,12 +72,15 @@ class Coordinator:
             self._dispatcher,
             observers,
             settings,
-            retention,
-            BudgetSweep(record, settings),
-            SampleSweep(record, settings),
+            # In this order: the items of a batch that may begin wait for no deletions.
+            (
+                self._batches,
+                RetentionSweep(record, settings, observers),
+                BudgetSweep(record, settings),
+                SampleSweep(record, settings),
+                self._courier,
+            ),
             ScheduleSweep(record, self._dispatcher, app, settings, observers),
-            self._batches,
-            Courier(record, settings, observers, send_webhook or _over_http(settings)),
             version=version,
             paused=self._paused,
         )
@@ -153,14 +156,19 @@ class Coordinator:
             self._incarnation.note_deaf(False)
         return paused
 
+    def sweep(self) -> None:
+        """Look once for what got lost, as is done at intervals from `start` on; raises what a part has met."""
+        self._sweeper.sweep()
+
     def start(self) -> None:
         """Sign on, and begin to sweep, each on a thread of its own; raises `DatabaseUnavailableError`."""
         self._incarnation.start()
         self._sweeper.start()
 
     def stop(self) -> None:
-        """Stop sweeping; returns when the last pass is over."""
+        """Stop sweeping; returns when the last pass is over, and the requests that it has begun."""
         self._sweeper.stop()
+        self._courier.stop()
         self._incarnation.stop()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from turnwise.base.clock import Thread
 from turnwise.base.ids import new_id
@@ -19,12 +19,7 @@ from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.pausing import tell_let_go
 from turnwise.serving.moves.permits import permit
 from turnwise.serving.observer import Observer
-from turnwise_coordinator.batches import Batches
-from turnwise_coordinator.budgets import BudgetSweep
-from turnwise_coordinator.retention import RetentionSweep
-from turnwise_coordinator.samples import SampleSweep
 from turnwise_coordinator.schedules import ScheduleSweep
-from turnwise_coordinator.webhooks import Courier
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +28,18 @@ logger = logging.getLogger(__name__)
 _IN_LINE = 100
 
 
+class SweepPart(Protocol):
+    """Work that each sweep does beside its own."""
+
+    def sweep(self) -> None:
+        """Do what there is to do now."""
+        ...
+
+
 class Sweeper:
     """A thread that looks every `sweep_seconds` for lapsed leases, overdue moves and lost permits.
+
+    A sweep ends with the work of `parts`, in their order. `schedules` are carried out as they are due, between sweeps.
 
     Any coordinator may sweep; a lease row per queue keeps two from topping up the same queue at once. With `version`,
     it looks after runs of that version. While it is `paused` it makes no moves, and continues with the rest.
@@ -48,23 +53,15 @@ class Sweeper:
         dispatcher: Dispatcher,
         observers: Observer,
         settings: ServiceSettings,
-        retention: RetentionSweep,
-        budgets: BudgetSweep,
-        samples: SampleSweep,
+        parts: Sequence[SweepPart],
         schedules: ScheduleSweep,
-        batches: Batches,
-        courier: Courier,
         *,
         version: str | None = None,
         paused: Callable[[], bool] = lambda: False,
     ) -> None:
         self._paused = paused
-        self._retention = retention
-        self._budgets = budgets
-        self._samples = samples
+        self._parts = [part.sweep for part in parts]
         self._schedules = schedules
-        self._batches = batches
-        self._courier = courier
         self._record = record
         self._bus = bus
         self._move = move
@@ -84,11 +81,10 @@ class Sweeper:
         self._thread = self._clock.start("turnwise-sweeper", self._work)
 
     def stop(self) -> None:
-        """End; returns when the pass that runs is over, and the requests that it has begun."""
+        """End; returns when the pass that runs is over."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join()
-        self._courier.stop()
 
     def sweep(self) -> None:
         """One pass; raises at once if the database is away, and what else a part has met after all have had a turn.
@@ -103,11 +99,7 @@ class Sweeper:
             self._tell_let_go,
             self._make_moves,
             self._wake_forgotten,
-            self._batches.sweep,
-            self._retention.sweep,
-            self._budgets.sweep,
-            self._samples.sweep,
-            self._courier.sweep,
+            *self._parts,
         ):
             try:
                 part()
@@ -165,14 +157,17 @@ class Sweeper:
     def _work(self) -> None:
         """Sweep at intervals, and between sweeps whenever a tick of a schedule is due."""
         next_sweep = self._clock.monotonic() + self._interval
-        while not self._slept(min(next_sweep - self._clock.monotonic(), self._schedules.seconds_left)):
+        while not self.sleep(min(next_sweep - self._clock.monotonic(), self._schedules.seconds_left)):
             self._guarded(self._schedules.sweep)
             if self._clock.monotonic() >= next_sweep:
                 self._guarded(self.sweep)
                 next_sweep = self._clock.monotonic() + self._interval
 
-    def _slept(self, seconds: float) -> bool:
-        """Wait so long, and return whether the sweeper is to end; a longer sleep than that is noted."""
+    def sleep(self, seconds: float) -> bool:
+        """Wait so long, and return whether the sweeper is to end.
+
+        After a longer sleep than that, leases have one lease of grace: workers may have been stopped as well.
+        """
         began = self._clock.monotonic()
         ending = self._stopping.wait(seconds)
         self._record.wait_one_lease(self._clock.monotonic() - began - max(0.0, seconds))

@@ -154,7 +154,7 @@ def test_asks_that_a_sweep_takes_over_are_counted(store: Store) -> None:
     seen = Seen()
     with Desk(quick, observed_app(), observers=[seen]) as desk:
         while not seen.work:
-            desk.coordinator._sweeper.sweep()
+            desk.sweep()
 
     [(_, (asks,), _)] = [moment for moment in seen.moments if moment[0] == "leases_expired"]
     assert len(asks) == 1

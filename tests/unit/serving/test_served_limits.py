@@ -200,7 +200,7 @@ def test_a_setting_that_was_left_out_for_a_while_counts_what_was_spent_meanwhile
     ends = []
     for limit in (10_000, None, 10_000):
         with desk_over(database, lambda: talking([]), **{setting: limit}) as serving:
-            serving.coordinator._sweeper.sweep()
+            serving.sweep()
             ends.append(ended(serving, serving.submit("desk", session_id="s", turns=4 if limit else 30)))
     database.close()
 
