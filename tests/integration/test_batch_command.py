@@ -382,7 +382,7 @@ def test_batches_are_listed_and_shown(terminal: Terminal, client: Client, server
     shown = terminal.printed("batches", "show", batch.id, "--url", server.url, code=0)
 
     assert batch.id in listed and "completed" in listed
-    assert "2 items: 2 completed" in shown and "0 of 2" in shown
+    assert "2 items: 2 completed" in shown and "cost $0.0000 of $2.0000" in shown
     assert (
         json.loads(terminal.printed("batches", "show", batch.id, "--json", "--url", server.url, code=0))["id"]
         == batch.id

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from turnwise.api.batches import BatchBudgetView, BatchCountsView, BatchedRun, BatchResultView, BatchView
 from turnwise.api.runs import StoppedView, UsageView
+from turnwise.base.money import decimal_string
 from turnwise.base.times import when, when_known
 from turnwise.record.batches.batch_record import BatchItem, BatchProgress
 from turnwise.record.runs.wait_facts import Situation
 from turnwise.record.values.records import RunRecord
 from turnwise.serving.stop_reason import stop_reason
 from turnwise_gateway.http.readable_json import readable
-from turnwise_gateway.views import fresh, money, result_view
+from turnwise_gateway.views import fresh, result_view
 
 
 def batch_view(now: BatchProgress, runs: Sequence[RunRecord] = ()) -> BatchView:
@@ -28,7 +29,7 @@ def batch_view(now: BatchProgress, runs: Sequence[RunRecord] = ()) -> BatchView:
         counts=BatchCountsView(**{status.value: count for status, count in now.counts.items()}),
         concurrency=batch.concurrency,
         budget=BatchBudgetView(
-            max_cost=money(batch.max_cost) if batch.max_cost else None, max_tokens=batch.max_tokens or None
+            max_cost=decimal_string(batch.max_cost) if batch.max_cost else None, max_tokens=batch.max_tokens or None
         ),
         usage=_used(now),
         stopped=batch.stopped_by,  # type: ignore[arg-type]  # it is a name of a limit
@@ -62,4 +63,4 @@ def item_view(item: BatchItem, known: Situation | None) -> BatchResultView:
 
 def _used(by: RunRecord | BatchProgress) -> UsageView:
     names = ("prompt_tokens", "cached_tokens", "completion_tokens", "calls", "unpriced_calls")
-    return UsageView(**{name: getattr(by, name) for name in names}, cost=money(by.cost))
+    return UsageView(**{name: getattr(by, name) for name in names}, cost=decimal_string(by.cost))

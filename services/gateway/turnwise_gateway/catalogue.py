@@ -10,12 +10,12 @@ from turnwise.api.catalogue import TaskAgentView, TaskDetail, TaskTreeView, Tool
 from turnwise.api.fleet import TaskView
 from turnwise.api.runs import LimitsView
 from turnwise.app import App
+from turnwise.base.money import decimal_string
 from turnwise.bus.routing import queue_for
 from turnwise.machine.spec import TaskSpec
 from turnwise.messages.tool_message import ToolMessage
 from turnwise.messages.tools.orchestration import HANDLED_BY_DEFAULT
 from turnwise.processes.settings import ServiceSettings
-from turnwise_gateway.views import money
 
 
 def task_view(app: App, name: str) -> TaskView:
@@ -40,7 +40,7 @@ def task_detail(app: App, name: str, settings: ServiceSettings) -> TaskDetail:
         tree=_tree(tree.root),
         agents=[_agent(key, agent, settings) for key, agent in tree.agents.items()],
         limits=LimitsView(
-            max_cost=None if settings.max_cost is None else money(settings.max_cost),
+            max_cost=decimal_string(settings.max_cost),
             max_tokens=settings.max_tokens,
             turns=None,
             deadline=settings.run_deadline,

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from turnwise.api.schedules import ScheduleView, TickView
-from turnwise.base.times import when
+from turnwise.base.times import when, when_known
 from turnwise.record.schedules.schedule import ScheduleRecord, TickRecord
 
 
@@ -17,7 +15,7 @@ def schedule_view(found: ScheduleRecord, last: TickRecord | None, ahead: int = 5
     return ScheduleView.model_validate(
         {
             **{name: getattr(found, name) for name in (*same, "paused_by", "pause_note", "created_by")},
-            **{name: _when(getattr(found, name)) for name in times},
+            **{name: when_known(getattr(found, name)) for name in times},
             **{name: run.get(name) for name in ("message", "session_id", "version")},
             "limits": run.get("limits", {}),
             "priority": run.get("priority", 0),
@@ -44,7 +42,3 @@ def tick_view(tick: TickRecord) -> TickView:
     return TickView(
         **{name: getattr(tick, name) for name in names}, due_at=when(tick.due_at), at=when(tick.at), run=tick.run_id
     )
-
-
-def _when(at: float | None) -> datetime | None:
-    return None if at is None else when(at)

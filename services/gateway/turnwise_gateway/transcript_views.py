@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from turnwise.api.transcript import MessageItem, TaskItem, TaskUsage, TranscriptView
+from turnwise.base.money import decimal_string
 from turnwise.base.times import when
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.values.records import EventRecord, Json, RunRecord
 from turnwise_gateway.http.readable_json import readable
-from turnwise_gateway.views import event_view, money
+from turnwise_gateway.views import event_view
 
 _PAGE = 500
 # The events that a transcript is made of.
@@ -71,7 +72,7 @@ def _add_cost(stack: list[TaskItem], event: EventRecord) -> None:
     for task in reversed(stack):
         if task.task == event.path:
             before = (data.get("corrects") or {}).get("cost") or 0
-            task.cost = money(Decimal(task.cost) + Decimal(data.get("cost") or 0) - Decimal(before))
+            task.cost = decimal_string(Decimal(task.cost) + Decimal(data.get("cost") or 0) - Decimal(before))
             return
 
 
@@ -91,7 +92,8 @@ def _usage(events: Iterable[EventRecord]) -> list[TaskUsage]:
         of["cost"] += Decimal(data.get("cost") or 0) - Decimal(corrected.get("cost") or 0)
         of["unpriced_calls"] += data.get("calls") or 0 if data.get("cost") is None else 0
     return [
-        TaskUsage(task=task, model=model, **{**of, "cost": money(of["cost"])}) for (task, model), of in sums.items()
+        TaskUsage(task=task, model=model, **{**of, "cost": decimal_string(of["cost"])})
+        for (task, model), of in sums.items()
     ]
 
 

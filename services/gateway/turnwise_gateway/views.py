@@ -5,7 +5,6 @@ Times are RFC 3339 in UTC, money is a decimal string, durations are seconds.
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import cast
 
 from turnwise.api.details import EventDetail
@@ -20,7 +19,8 @@ from turnwise.api.runs import (
     RunView,
     RunWithTree,
 )
-from turnwise.base.times import when, when_known
+from turnwise.base.money import decimal_string
+from turnwise.base.times import rfc3339, when, when_known
 from turnwise.messages.given_history import history_of, without_history
 from turnwise.record.runs.outlines import RunOutline
 from turnwise.record.runs.wait_facts import Situation
@@ -29,11 +29,6 @@ from turnwise.serving.stop_reason import stop_reason
 from turnwise.serving.wait_reason import why_waiting
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import public
-
-
-def money(amount: Decimal) -> str:
-    """US dollars without an exponent."""
-    return format(amount, "f")
 
 
 def run_view(now: Situation) -> RunView:
@@ -119,14 +114,9 @@ def _waiting_for(now: Situation) -> Json | None:
     return readable(found | times)
 
 
-def rfc3339(at: float) -> str:
-    """Seconds since the epoch as text."""
-    return when(at).isoformat().replace("+00:00", "Z")
-
-
 def _limits(run: RunRecord | RunOutline) -> LimitsView:
     return LimitsView(
-        max_cost=None if run.max_cost is None else money(run.max_cost),
+        max_cost=decimal_string(run.max_cost),
         max_tokens=run.max_tokens,
         turns=run.turns,
         deadline=None if run.deadline_at is None else round(run.deadline_at - run.created_at, 3),
@@ -142,8 +132,8 @@ def _usage(run: RunRecord | RunOutline) -> RunUsageView:
         completion_tokens=run.completion_tokens,
         calls=run.calls,
         unpriced_calls=run.unpriced_calls,
-        cost=money(run.cost),
-        reserved_cost=money(run.reserved_cost),
+        cost=decimal_string(run.cost),
+        reserved_cost=decimal_string(run.reserved_cost),
         reserved_tokens=run.reserved_tokens,
     )
 

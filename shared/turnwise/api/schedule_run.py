@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from turnwise.api.body import Body, Limits, Tag, Version, said
 from turnwise.base.ids import SESSION_ID
 from turnwise.base.json_value import Json, given
+from turnwise.base.money import decimal_string
 from turnwise.errors import InvalidScheduleError
 from turnwise.schedules.declared import ORIGIN
 
@@ -88,7 +89,7 @@ def declared_run(
 def _decimal_string(amount: Decimal | str) -> str:
     """The amount without an exponent, as JSON has it; what is no number stays as it is, to be refused."""
     try:
-        return format(Decimal(amount), "f")
+        return decimal_string(Decimal(amount))
     except (InvalidOperation, TypeError, ValueError):
         return str(amount)
 

@@ -57,9 +57,9 @@ def visible(text: str) -> str:
 
 def first_line(text: str, width: int = LINE) -> str:
     """The beginning of the text on one line of at most `width` characters."""
-    line = " ".join(text[: 4 * width].split())
-    cut = len(line) > width or len(text) > 4 * width
-    return f"{line[: width - 1]}…" if cut else line
+    # So many words are longer than a line, and of a long text the rest is not taken apart.
+    line = " ".join(text.split(None, width + 1)[: width + 1])
+    return line if len(line) <= width else f"{line[: max(width - 1, 0)]}…"
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -15,6 +15,11 @@ def when(at: float) -> datetime:
     return datetime.fromtimestamp(min(max(at, _FIRST_SECOND), _LAST_SECOND), UTC)
 
 
+def rfc3339(at: float, timespec: str = "auto") -> str:
+    """Seconds since the epoch as text, to the part of a second that `timespec` says, as in `datetime.isoformat`."""
+    return when(at).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
 def when_known(at: float | None) -> datetime | None:
     """Seconds since the epoch as a time, if they are known."""
     return None if at is None else when(at)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ from turnwise.base.text import visible
 from turnwise.cli.completion import complete_status, complete_task
 from turnwise.cli.options import seconds
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.cli.text.output import as_json_text, counted
 
 if TYPE_CHECKING:
     from turnwise.api.runs import BulkView
@@ -98,14 +98,14 @@ def change_all(
     looked = _all_pages(change, filter, dry_run=True)
     matched = looked["matched"]
     if dry_run or not matched:
-        _tell(looked, f"{_runs(matched)} would be {verb}." if matched else "No run matches.", as_json)
+        _tell(looked, f"{counted(matched, 'run')} would be {verb}." if matched else "No run matches.", as_json)
         return
     if not yes:
-        _confirm(f"{_runs(matched)} will be {verb}. Go on?")
+        _confirm(f"{counted(matched, 'run')} will be {verb}. Go on?")
     # What was counted is what is changed: no run that was accepted since.
     done = _all_pages(change, {**filter, "created_before": looked["created_before"]}, dry_run=False)
     refused = f", {len(done['refused'])} refused" if done["refused"] else ""
-    _tell(done, f"{_runs(done['changed'])} {verb}{refused}.", as_json)
+    _tell(done, f"{counted(done['changed'], 'run')} {verb}{refused}.", as_json)
     if not as_json:
         for one in done["refused"]:
             typer.echo(visible(f"{one['run']}: {one['detail']}"), err=True)
@@ -134,9 +134,5 @@ def _confirm(question: str) -> None:
         raise typer.Exit(1)
 
 
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
-
-
 def _tell(found: Json, text: str, as_json: bool) -> None:
-    typer.echo(json.dumps(found, ensure_ascii=False, indent=2) if as_json else text)
+    typer.echo(as_json_text(found) if as_json else text)

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from turnwise.api.body import MAX_DEADLINE
 from turnwise.api.pages import Page
 from turnwise.base.json_bounds import is_unicode
+from turnwise.base.money import decimal_string
 from turnwise.errors import InvalidRequestError
 
 T = TypeVar("T")
@@ -87,7 +88,7 @@ def money(amount: Amount | None) -> str | None:
     if amount is None:
         return None
     try:
-        return format(Decimal(str(amount)), "f")
+        return decimal_string(Decimal(str(amount)))
     except InvalidOperation:
         raise InvalidRequestError(f"an amount of money is {amount!r}; expected US dollars, such as '0.50'") from None
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from turnwise.base.money import decimal_string
 from turnwise.errors import LimitReachedError
 from turnwise.messages.entity import StatusCode
 
@@ -82,9 +83,9 @@ def by_refusal(refused: LimitReachedError) -> StopReason:
 
 def _plain(value: Decimal | float) -> str:
     if isinstance(value, Decimal):
-        return format(value.normalize(), "f")
+        return decimal_string(value.normalize())
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _json(value: Decimal | float | None) -> str | float | None:
-    return format(value, "f") if isinstance(value, Decimal) else value
+    return decimal_string(value) if isinstance(value, Decimal) else value

@@ -18,9 +18,11 @@ paused      a pause of its queue, task or tenant has to end (`scope`, `name`, `r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from turnwise.base.json_value import Json, JsonValue
+from turnwise.base.text import first_line
 from turnwise.base.times import when
 from turnwise.base.waits import (
     BudgetWait,
@@ -40,7 +42,7 @@ from turnwise.record.values.records import AskRecord
 
 # Seconds after which a move that no one makes is worth a remark: sweeps find one after two.
 _SOON = 10.0
-_LONGEST = 300
+_short = partial(first_line, width=300)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -301,11 +303,6 @@ def _subject(ask: AskRecord) -> str:
 
 def _big(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
 
 
 def _time(at: float | None) -> str:

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-
+from turnwise.base.money import dollars
 from turnwise.models.tokens.usage import LLMTokenUsage
-
-
-def money(cost: Decimal | None) -> str:
-    """US dollars; a dash where no price is known."""
-    return "-" if cost is None else f"${cost:,.4f}"
 
 
 def seconds(duration: float) -> str:
@@ -25,4 +19,4 @@ def used(usage: LLMTokenUsage | None) -> str:
     """Tokens and cost in few words; "" where there are neither, as with a scripted model."""
     if usage is None or not (usage.total_tokens or usage.cost):
         return ""
-    return f"{usage.total_tokens:,} tokens, {money(usage.cost)}"
+    return f"{usage.total_tokens:,} tokens, {dollars(usage.cost)}"

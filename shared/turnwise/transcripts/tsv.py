@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from turnwise.base.money import decimal_string
 from turnwise.base.text import tsv_field, visible
 from turnwise.messages.log_fields import ChatDocLoggerFields
 from turnwise.transcripts.entry import Entry, RunTitle
@@ -51,7 +52,7 @@ class Tsv:
             entry.number or "",
             entry.parent or "",
             *((usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens) if usage else ("", "", "")),
-            format(usage.cost, "f") if usage is not None and usage.cost is not None else "",
+            decimal_string(usage.cost) if usage is not None and usage.cost is not None else "",
             entry.at.isoformat(),
         )
         return "\t".join(tsv_field(visible(str(value))) for value in values) + "\n"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from turnwise.cli.text.event_lines import EventLines
-from turnwise.cli.text.messages import document_text, money, shorten, speaker
+from turnwise.cli.text.messages import document_text, money, speaker
 from turnwise.cli.text.run import transcript_lines
+from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.transcripts.numbers import used
 
 
 def document(content: str = "", sender: str = "LLM", name: str = "", **fields: Any) -> dict[str, Any]:
@@ -50,10 +53,6 @@ def test_a_call_of_a_function_is_shown_like_a_tool() -> None:
     assert document_text(document(oai_tool_calls=[call])) == "refund(amount=5)"
 
 
-def test_a_long_text_ends_with_an_ellipsis_on_one_line() -> None:
-    assert shorten("one\ntwo  three", 9) == "one two …"
-
-
 @pytest.mark.parametrize(("name", "expected"), [("Billing", "Billing (LLM)"), ("", "LLM"), ("LLM", "LLM")])
 def test_a_speaker_is_named_once(name: str, expected: str) -> None:
     assert speaker(document(name=name)) == expected
@@ -61,6 +60,11 @@ def test_a_speaker_is_named_once(name: str, expected: str) -> None:
 
 def test_an_unknown_price_is_a_dash_and_not_a_zero() -> None:
     assert (money("0.01"), money(None)) == ("$0.0100", "-")
+
+
+def test_thousands_of_dollars_are_separated_as_in_the_log_of_a_run() -> None:
+    assert money("1234.5") == "$1,234.5000"
+    assert used(LLMTokenUsage(prompt_tokens=1, completion_tokens=0, cost=Decimal("1234.5"))).endswith(money("1234.5"))
 
 
 # --- events -----------------------------------------------------------------------------------------------------------

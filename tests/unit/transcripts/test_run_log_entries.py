@@ -370,6 +370,13 @@ def test_a_first_line_is_cut_with_an_ellipsis() -> None:
     assert len(first_line("word " * 10_000)) <= 160
 
 
+@pytest.mark.parametrize("width", [0, 1, 2, 20])
+@pytest.mark.parametrize("text", ["", "a", "ab", "a b", " \n" * 500 + "a", "a" + " " * 500, "a" + " " * 500 + "b" * 19])
+def test_a_first_line_holds_as_much_of_a_text_as_there_is_room_for(text: str, width: int) -> None:
+    whole = " ".join(text.split())
+    assert first_line(text, width) == (whole if len(whole) <= width else whole[: max(width - 1, 0)] + "…")
+
+
 @pytest.mark.parametrize(("duration", "words"), [(0.012, "0.01 s"), (75, "75.00 s"), (125, "2:05"), (7325, "2:02:05")])
 def test_a_duration_is_in_the_unit_that_suits_it(duration: float, words: str) -> None:
     assert seconds(duration) == words

@@ -8,7 +8,8 @@ from typing import Annotated
 from fastapi import Query
 
 from turnwise.api.series import SeriesPoint, SeriesView
-from turnwise.base.times import when
+from turnwise.base.money import decimal_string
+from turnwise.base.times import rfc3339, when
 from turnwise.errors import InvalidRequestError
 from turnwise.record.tenants.tenant import TENANT_ID
 from turnwise.record.upkeep.series import SeriesStep
@@ -18,7 +19,6 @@ from turnwise_gateway.gateway import Administered, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import seconds_of
-from turnwise_gateway.views import money, rfc3339
 
 router = api_router("fleet", "/v1/series")
 
@@ -79,4 +79,4 @@ def _step_for(seconds: float) -> int:
 
 def _point(step: SeriesStep) -> SeriesPoint:
     numbers = {name: getattr(step, name) for name in SeriesPoint.model_fields if name not in ("at", "seconds", "cost")}
-    return SeriesPoint(at=when(step.at), seconds=round(step.seconds, 3), cost=money(step.cost), **numbers)
+    return SeriesPoint(at=when(step.at), seconds=round(step.seconds, 3), cost=decimal_string(step.cost), **numbers)

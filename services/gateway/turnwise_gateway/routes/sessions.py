@@ -11,6 +11,7 @@ from fastapi import Depends
 from turnwise.api.runs import UsageView
 from turnwise.api.sessions import AgentView, SessionLinks, SessionTaskView, SessionView
 from turnwise.base.ids import SESSION_ID
+from turnwise.base.money import decimal_string
 from turnwise.base.times import when
 from turnwise.errors import NotFoundError
 from turnwise.record.values.records import AgentRecord
@@ -21,7 +22,6 @@ from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import public
 from turnwise_gateway.http.router import api_router
-from turnwise_gateway.views import money
 
 router = api_router("sessions", "/v1/sessions")
 
@@ -65,7 +65,7 @@ def _view(session: SessionRecord) -> SessionView:
             completion_tokens=used.completion_tokens,
             calls=used.calls,
             unpriced_calls=session.unpriced_calls,
-            cost=money(used.cost or Decimal(0)),
+            cost=decimal_string(used.cost or Decimal(0)),
         ),
         tasks=[
             SessionTaskView(task=task.task, runs=task.runs, agents=[_agent(agent) for agent in task.agents])

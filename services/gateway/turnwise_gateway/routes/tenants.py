@@ -13,6 +13,7 @@ from turnwise.api.access import TenantLimitsView, TenantUseView, TenantView, Ten
 from turnwise.api.administration import TenantChange
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunOutlineView, Status
+from turnwise.base.money import decimal_string
 from turnwise.base.times import when
 from turnwise.errors import NotFoundError
 from turnwise.processes.settings import ServiceSettings
@@ -25,7 +26,7 @@ from turnwise_gateway.gateway import Administered, Operated
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
 from turnwise_gateway.parameters import After, Filter, Limit, seconds_of
-from turnwise_gateway.views import money, outline_view
+from turnwise_gateway.views import outline_view
 
 router = api_router("access", "/v1/tenants")
 
@@ -106,7 +107,7 @@ def _view(tenant: TenantRecord, settings: ServiceSettings) -> TenantView:
 def _sum(rows: Sequence[UsageRow]) -> tuple[str, int]:
     """Cost and tokens of these rows, as limits count them."""
     cost = sum((row.cost for row in rows), Decimal(0))
-    return money(cost), sum(row.prompt_tokens + row.completion_tokens for row in rows)
+    return decimal_string(cost), sum(row.prompt_tokens + row.completion_tokens for row in rows)
 
 
 def _unset(name: str, settings: ServiceSettings) -> TenantView:
@@ -125,5 +126,5 @@ def _in_force(own: TenantLimits, settings: ServiceSettings) -> TenantLimitsView:
 def _limits(limits: TenantLimits) -> TenantLimitsView:
     found = {name: getattr(limits, name) for name in TenantLimitsView.model_fields}
     return TenantLimitsView.model_validate(
-        {name: money(value) if isinstance(value, Decimal) else value for name, value in found.items()}
+        {name: decimal_string(value) if isinstance(value, Decimal) else value for name, value in found.items()}
     )

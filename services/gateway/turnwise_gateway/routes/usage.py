@@ -11,6 +11,7 @@ from fastapi import Query
 
 from turnwise.api.access import SpendersView, SpenderView, UsageReport, UsageRowView
 from turnwise.api.runs import UsageView
+from turnwise.base.money import decimal_string
 from turnwise.errors import InvalidRequestError
 from turnwise.record.budgets.usage import SpenderKind, SpenderRow, UsageRow
 from turnwise.record.tenants.tenant import TENANT_ID
@@ -18,7 +19,6 @@ from turnwise_gateway.access.scopes import READS, require_operator
 from turnwise_gateway.gateway import Administered, Here, Who
 from turnwise_gateway.http.problem import problems
 from turnwise_gateway.http.router import api_router
-from turnwise_gateway.views import money
 
 router = api_router("access", "/v1/usage")
 
@@ -91,5 +91,5 @@ def _sums(rows: Sequence[UsageRow | SpenderRow]) -> UsageView:
         completion_tokens=sum(row.completion_tokens for row in rows),
         calls=sum(row.calls for row in rows),
         unpriced_calls=sum(row.unpriced_calls for row in rows),
-        cost=money(sum((row.cost for row in rows), Decimal(0))),
+        cost=decimal_string(sum((row.cost for row in rows), Decimal(0))),
     )

@@ -20,6 +20,7 @@ from turnwise.cli.batch.progress import BatchProgressBar
 from turnwise.cli.group import FAILED, STOPPED
 from turnwise.cli.output_file import written
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.cli.text.messages import money
 from turnwise.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -234,7 +235,7 @@ def sentence(batch: BatchView) -> str:
     used = batch.usage
     tokens = used.prompt_tokens + used.completion_tokens
     stopped = "" if batch.stopped is None else f" The limit of {batch.stopped} was reached."
-    return f"{batch.id} {batch.status}: {told}; {used.cost} USD, {tokens} tokens.{stopped}"
+    return f"{batch.id} {batch.status}: {told}; {money(used.cost)}, {tokens} tokens.{stopped}"
 
 
 def _active(batch: BatchView) -> int:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from turnwise.base.text import visible
+from turnwise.cli.text.messages import money
 
 if TYPE_CHECKING:
     from turnwise.api.batches import BatchView
@@ -34,7 +35,7 @@ class BatchProgressBar:
         """Show how many items have ended, what became of them and what they cost."""
         counts = batch.counts
         done = counts.completed + counts.limited + counts.failed + counts.cancelled + counts.deleted
-        told = [f"{batch.usage.cost} USD"]
+        told = [money(batch.usage.cost)]
         told += [f"{counts.failed} failed"] if counts.failed else []
         told += [f"{counts.waiting} waiting"] if counts.waiting else []
         told += [f"limit of {batch.stopped} reached"] if batch.stopped else []

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
 
 from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.cli.text.output import as_json_text
 
 _Batch = Annotated[str, typer.Argument(metavar="BATCH", help="Its id.")]
 
@@ -39,7 +39,7 @@ def list_batches(
     with connect(url) as client:
         page = client.batches(limit=limit)
     if as_json:
-        typer.echo(json.dumps(json_of(page), ensure_ascii=False, indent=2))
+        typer.echo(as_json_text(json_of(page)))
     elif page.items:
         from turnwise.cli.text.batches import print_batches
 
@@ -63,7 +63,7 @@ def show(
     with connect(url) as client:
         found = client.batch(batch)
     if as_json:
-        typer.echo(json.dumps(json_of(found), ensure_ascii=False, indent=2))
+        typer.echo(as_json_text(json_of(found)))
         return
     from turnwise.cli.text.batches import print_batch
 
@@ -80,4 +80,4 @@ def cancel(batch: _Batch, as_json: JsonOption = False, url: UrlOption = DEFAULT_
 
     with connect(url) as client:
         found = client.cancel_batch(batch)
-    typer.echo(json.dumps(json_of(found), ensure_ascii=False, indent=2) if as_json else f"{batch} is asked to end.")
+    typer.echo(as_json_text(json_of(found)) if as_json else f"{batch} is asked to end.")

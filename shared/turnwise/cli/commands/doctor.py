@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from turnwise.cli.options import AppOption, DatabaseOption, JsonOption
+from turnwise.cli.text.output import counted
 
 if TYPE_CHECKING:
     from turnwise.cli.doctor import Finding
@@ -61,12 +62,8 @@ def _show(found: list[Finding]) -> None:
         table.add_row(Text(redact(each.check)), Text(each.level, style=_STYLES[each.level]), said)
     console.print(table)
     faults, warnings = (sum(1 for each in found if each.level == level) for level in ("fault", "warning"))
-    counts = (_counted(len(found), "check"), _counted(faults, "fault"), _counted(warnings, "warning"))
+    counts = (counted(len(found), "check"), counted(faults, "fault"), counted(warnings, "warning"))
     console.print(f"\n{', '.join(counts)}.")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from turnwise.base.times import when
+from turnwise.base.times import rfc3339
 from turnwise.cli.options import DatabaseOption, JsonOption, taken
 from turnwise.record.tenants.api_key import MAX_LIFETIME, MAX_OVERLAP
 
@@ -150,7 +150,7 @@ def _as_json(key: KeyRecord) -> dict[str, Any]:
 
 
 def _when(at: float | None) -> str | None:
-    return None if at is None else when(at).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return None if at is None else rfc3339(at, "seconds")
 
 
 def _print_table(keys: list[KeyRecord]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -19,6 +18,7 @@ from turnwise.cli.selection import (
     selection,
 )
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.cli.text.output import as_json_text
 
 # States of processes that ended as they were told to; the others are what an operator looks for.
 _ENDED = ("stopped",)
@@ -69,7 +69,7 @@ def runs(
             more = client.runs(**chosen, limit=limit - len(page.items), cursor=page.next_cursor)
             page = more.model_copy(update={"items": [*page.items, *more.items]})
     if as_json:
-        typer.echo(_json(json_of(page)))
+        typer.echo(as_json_text(json_of(page)))
     elif page.items:
         print_runs(map(json_of, page.items))
     else:
@@ -93,7 +93,7 @@ def workers(
     with connect(url) as client:
         found = [worker for worker in client.workers() if ended or worker.state not in _ENDED]
     if as_json:
-        typer.echo(_json([json_of(one) for one in found]))
+        typer.echo(as_json_text([json_of(one) for one in found]))
     elif found:
         print_workers(map(json_of, found))
     else:
@@ -111,10 +111,6 @@ def queues(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
     with connect(url) as client:
         found = client.queues()
     if as_json:
-        typer.echo(_json([json_of(one) for one in found]))
+        typer.echo(as_json_text([json_of(one) for one in found]))
     else:
         print_queues(map(json_of, found))
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)

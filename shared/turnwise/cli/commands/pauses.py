@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.cli.text.output import as_json_text
 
 if TYPE_CHECKING:
     from turnwise.api.fleet import PauseView
@@ -70,7 +70,7 @@ def pauses(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
     with connect(url) as client:
         found = client.pauses()
     if as_json:
-        typer.echo(json.dumps([json_of(one) for one in found], ensure_ascii=False, indent=2))
+        typer.echo(as_json_text([json_of(one) for one in found]))
     elif found:
         from turnwise.cli.text.fleet import print_pauses
 
@@ -80,4 +80,4 @@ def pauses(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
 
 
 def _tell(pause: PauseView, text: str, as_json: bool) -> None:
-    typer.echo(json.dumps(json_of(pause), ensure_ascii=False, indent=2) if as_json else text)
+    typer.echo(as_json_text(json_of(pause)) if as_json else text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,6 +26,7 @@ from turnwise.cli.selection import (
     selection,
 )
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.cli.text.output import as_json_text
 
 if TYPE_CHECKING:
     from turnwise.api.runs import RunView
@@ -151,4 +151,4 @@ def _tell(client: Client, run: RunView, text: str, *, wait: bool, as_json: bool)
         from turnwise.cli.follow import follow
 
         raise typer.Exit(follow(client, run.id, as_json=as_json))
-    typer.echo(json.dumps(json_of(run), indent=2, ensure_ascii=False) if as_json else text)
+    typer.echo(as_json_text(json_of(run)) if as_json else text)

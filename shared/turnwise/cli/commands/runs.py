@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -28,6 +27,7 @@ from turnwise.cli.selection import (
     selection,
 )
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.cli.text.output import as_json_text
 
 TaskArgument = Annotated[
     str, typer.Argument(metavar="TASK", help="Name of a task of the application.", autocompletion=complete_task)
@@ -101,7 +101,7 @@ def submit(
             typer.echo(f"Events are signed with {run.webhook.secret}, which is not shown again.", err=True)
         if wait:
             raise typer.Exit(follow(client, run.id, as_json=as_json))
-        typer.echo(_json(json_of(run)) if as_json else run.id)
+        typer.echo(as_json_text(json_of(run)) if as_json else run.id)
 
 
 def _read_message(given: str) -> str:
@@ -194,13 +194,13 @@ def show(
             from turnwise.cli.text.timeline import MOST_ITEMS, print_timeline, whole
 
             if as_json:
-                typer.echo(_json(json_of(whole(client, run))))
+                typer.echo(as_json_text(json_of(whole(client, run))))
             else:
                 print_timeline(client.timeline(run, limit=MOST_ITEMS))
             return
         found, transcript = json_of(client.run(run)), json_of(client.transcript(run))
     if as_json:
-        typer.echo(_json({"run": found, "transcript": transcript}))
+        typer.echo(as_json_text({"run": found, "transcript": transcript}))
         return
     print_transcript(transcript)
     print_run(found)
@@ -221,7 +221,7 @@ def answer(
 
     with connect(url) as client:
         taken = client.answer(run, text, question=question)
-    typer.echo(_json(json_of(taken)) if as_json else f"{run} has its answer.")
+    typer.echo(as_json_text(json_of(taken)) if as_json else f"{run} has its answer.")
 
 
 def cancel(
@@ -264,7 +264,7 @@ def cancel(
             change_all(client.cancel_runs, chosen, "cancelled", dry_run=dry_run, yes=yes, as_json=as_json)
             return
         found = client.cancel(run)
-    typer.echo(_json(json_of(found)) if as_json else f"{run} is asked to end.")
+    typer.echo(as_json_text(json_of(found)) if as_json else f"{run} is asked to end.")
 
 
 def raise_limits(
@@ -286,7 +286,7 @@ def raise_limits(
         raise typer.BadParameter("give --max-cost, --max-tokens or both")
     with connect(url) as client:
         found = client.change_limits(run, max_cost=usd(max_cost), max_tokens=max_tokens)
-    typer.echo(_json(json_of(found)) if as_json else f"{run} has other limits.")
+    typer.echo(as_json_text(json_of(found)) if as_json else f"{run} has other limits.")
 
 
 def inbox(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
@@ -300,7 +300,7 @@ def inbox(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
     with connect(url) as client:
         items = [json_of(item) for item in client.all_inbox()]
     if as_json:
-        typer.echo(_json(items))
+        typer.echo(as_json_text(items))
     elif items:
         print_inbox(items)
     else:
@@ -332,8 +332,4 @@ def resolve(
         raise typer.BadParameter("give one of --happened, --again and --fail; a result is for --happened")
     with connect(url) as client:
         run = client.resolve(item, chosen[0], result)
-    typer.echo(_json(json_of(run)) if as_json else f"{run.id} goes on: {chosen[0]}.")
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    typer.echo(as_json_text(json_of(run)) if as_json else f"{run.id} goes on: {chosen[0]}.")

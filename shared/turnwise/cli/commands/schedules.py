@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
 
 from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption, seconds, usd
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.cli.text.output import as_json_text
 
 group = typer.Typer(
     help="Submit runs at set times: by a line of cron, at an interval, or once.\n\n"
@@ -102,7 +102,7 @@ def list_schedules(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) ->
     with connect(url) as client:
         found = [json_of(one) for one in client.all_schedules()]
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        typer.echo(as_json_text(found))
     elif found:
         from turnwise.cli.text.schedules import print_schedules
 
@@ -129,7 +129,7 @@ def show(
         found = json_of(client.schedule(schedule, ahead=ahead))
         last = [json_of(one) for one in client.ticks(schedule, limit=ticks).items] if ticks else []
     if as_json:
-        typer.echo(json.dumps({**found, "ticks": last}, ensure_ascii=False, indent=2))
+        typer.echo(as_json_text({**found, "ticks": last}))
         return
     from turnwise.cli.text.schedules import print_schedule
 
@@ -190,12 +190,12 @@ def trigger(schedule: _Schedule, as_json: JsonOption = False, url: UrlOption = D
 
     with connect(url) as client:
         run = json_of(client.trigger_schedule(schedule))
-    typer.echo(json.dumps(run, ensure_ascii=False, indent=2) if as_json else run["id"])
+    typer.echo(as_json_text(run) if as_json else run["id"])
 
 
 def _tell(found: dict[str, Any], as_json: bool, text: str | None = None) -> None:
     if as_json:
-        typer.echo(json.dumps(found, ensure_ascii=False, indent=2))
+        typer.echo(as_json_text(found))
         return
     if text is None:
         following = found["next_ticks"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from turnwise.base.money import decimal_string
 from turnwise.cli.options import DatabaseOption, JsonOption, taken, usd
 
 if TYPE_CHECKING:
@@ -92,4 +93,4 @@ def _tell(tenants: list[TenantRecord], as_json: bool) -> None:
 
 def _limits(tenant: TenantRecord) -> dict[str, Any]:
     limits = asdict(tenant.limits)
-    return {name: format(value, "f") if isinstance(value, Decimal) else value for name, value in limits.items()}
+    return {name: decimal_string(value) if isinstance(value, Decimal) else value for name, value in limits.items()}

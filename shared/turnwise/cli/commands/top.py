@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption
+from turnwise.cli.text.output import as_json_text
 
 if TYPE_CHECKING:
     from turnwise.client import Client
@@ -49,7 +49,7 @@ def top(
     with connect(url) as client:
         first = take_snapshot(client, filter=show, fleet=fleet)
         if as_json:
-            typer.echo(json.dumps(first.as_json(), ensure_ascii=False, indent=2))
+            typer.echo(as_json_text(first.as_json()))
         elif once or not _has_keys():
             from turnwise.cli.text.console import console
             from turnwise.cli.top.choice import Choice

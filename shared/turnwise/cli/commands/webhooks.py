@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.cli.text.output import as_json_text
 
 if TYPE_CHECKING:
     from turnwise.api.webhooks import DeliveryView, NewWebhookView, WebhookView
@@ -75,7 +75,7 @@ def list_webhooks(as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> 
             if (cursor := page.next_cursor) is None:
                 break
     if as_json:
-        typer.echo(_json([json_of(one) for one in found]))
+        typer.echo(as_json_text([json_of(one) for one in found]))
         return
     if not found:
         typer.echo("There are no webhooks; make one with `turnwise webhooks create`.", err=True)
@@ -106,7 +106,7 @@ def change(
 
     with connect(url) as client:
         found = client.change_webhook(webhook, url=target, events=event, description=description, active=active)
-    typer.echo(_json(json_of(found)) if as_json else f"{found.id} is {_state(found)}: {found.url}")
+    typer.echo(as_json_text(json_of(found)) if as_json else f"{found.id} is {_state(found)}: {found.url}")
 
 
 @group.command()
@@ -153,7 +153,7 @@ def test(webhook: _Webhook, as_json: JsonOption = False, url: UrlOption = DEFAUL
     with connect(url) as client:
         sent = client.test_webhook(webhook)
     told = f"{sent.id} is being sent. What came of it: turnwise webhooks deliveries {webhook}"
-    typer.echo(_json(json_of(sent)) if as_json else told)
+    typer.echo(as_json_text(json_of(sent)) if as_json else told)
 
 
 @group.command()
@@ -176,7 +176,7 @@ def deliveries(
     with connect(url) as client:
         found = client.deliveries(webhook, state=state, limit=limit).items
     if as_json:
-        typer.echo(_json([json_of(one) for one in found]))
+        typer.echo(as_json_text([json_of(one) for one in found]))
         return
     if not found:
         typer.echo("There are no deliveries.", err=True)
@@ -202,15 +202,15 @@ def replay(
     with connect(url) as client:
         if delivery is not None:
             one = client.replay_delivery(webhook, delivery)
-            typer.echo(_json(json_of(one)) if as_json else f"{one.id} is being sent again.")
+            typer.echo(as_json_text(json_of(one)) if as_json else f"{one.id} is being sent again.")
             return
         found = client.replay_deliveries(webhook)
-    typer.echo(_json(json_of(found)) if as_json else f"{found.replayed} messages are being sent again.")
+    typer.echo(as_json_text(json_of(found)) if as_json else f"{found.replayed} messages are being sent again.")
 
 
 def _tell_secret(made: NewWebhookView, as_json: bool) -> None:
     if as_json:
-        typer.echo(_json(json_of(made)))
+        typer.echo(as_json_text(json_of(made)))
         return
     typer.echo(made.secret)
     typer.echo(f"{made.id}: {', '.join(made.events)} to {made.url}. The secret is not shown again.", err=True)
@@ -223,7 +223,3 @@ def _state(one: WebhookView) -> str:
 def _delivery_row(one: DeliveryView) -> tuple[str, ...]:
     outcome = one.error or (str(one.status_code) if one.status_code is not None else "-")
     return one.id, one.type, one.run or "-", one.state, str(one.attempts), outcome
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)

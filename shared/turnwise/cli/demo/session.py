@@ -13,12 +13,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from turnwise.base.text import first_line
 from turnwise.cli.demo.desk import open_desk
 from turnwise.cli.demo.ticket_workers import DemoWorkers, Happened, Lost, News, Question, Worked
 from turnwise.cli.group import FAILED
 from turnwise.cli.signals import wait_for_stop
 from turnwise.cli.text.console import console
-from turnwise.cli.text.messages import money, shorten
+from turnwise.cli.text.messages import money
 from turnwise.demo.tickets import Ticket
 from turnwise.observability.logs import configure_logging
 
@@ -103,7 +104,7 @@ class Session:
         table.add_column("cost", money(known) + ("+?" if None in costs else ""), justify="right")
         for worked in done:
             outcome = Text(worked.outcome, "red" if worked.failed else _STYLES.get(worked.outcome, ""))
-            cells = (worked.ticket, shorten(worked.subject, 44), outcome)
+            cells = (worked.ticket, first_line(worked.subject, 44), outcome)
             table.add_row(*cells, str(worked.turns), str(worked.tokens), money(worked.cost))
         self._out.print()
         self._out.print(table)
@@ -116,7 +117,7 @@ class Session:
         text.append(f" {line.task:<22} ", "dim")
         text.append(f"{line.who}: ", "cyan")
         # One line each, as wide as the terminal.
-        text.append(shorten(line.text, max(self._out.width - len(text) - len(spent), _NARROW)))
+        text.append(first_line(line.text, max(self._out.width - len(text) - len(spent), _NARROW)))
         text.append(spent, "dim")
         self._out.print(text)
 

@@ -12,6 +12,7 @@ from turnwise.base.text import visible
 from turnwise.cli.text.ages import age, age_of, since
 from turnwise.cli.text.console import console
 from turnwise.cli.text.messages import as_json as json_of
+from turnwise.cli.text.messages import money
 
 if TYPE_CHECKING:
     from turnwise.api.batches import BatchView
@@ -43,7 +44,7 @@ def print_batch(batch: BatchView) -> None:
         f"{batch.id}  {batch.name or ''}".rstrip(),
         f"task {batch.task or 'several'}  {batch.status}  {batch.concurrency} at a time",
         f"{batch.total} items: {', '.join(counts) or 'none'}",
-        f"cost {_cost(batch)} USD  tokens {tokens}  calls {used.calls}",
+        f"cost {_cost(batch)}  tokens {tokens}  calls {used.calls}",
         f"opened {age_of(_created(batch))} ago  took {_took(batch)}",
     ]
     if batch.stopped is not None:
@@ -55,7 +56,7 @@ def print_batch(batch: BatchView) -> None:
 
 def _cost(batch: BatchView) -> str:
     most = batch.budget.max_cost
-    return batch.usage.cost if most is None else f"{batch.usage.cost} of {most}"
+    return money(batch.usage.cost) if most is None else f"{money(batch.usage.cost)} of {money(most)}"
 
 
 def _created(batch: BatchView) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from turnwise.cli.text.messages import Json, document_text, money, shorten, speaker
+from turnwise.base.text import first_line
+from turnwise.cli.text.messages import Json, document_text, money, speaker
 
 ENDS = frozenset({"run.completed", "run.failed", "run.cancelled"})
 
@@ -43,11 +44,11 @@ class EventLines:
         if kind == "turn.taken" and document and not (data.get("passed") or data.get("null")):
             return self._turn(task, document)
         text = _notes(kind, data)
-        return EventLine(task=task, who=kind, text=shorten(text, self._width)) if text is not None else None
+        return EventLine(task=task, who=kind, text=first_line(text, self._width)) if text is not None else None
 
     def _turn(self, task: str, document: Json) -> EventLine:
         usage, self._usage = self._usage, {}
-        text = shorten(document_text(document), self._width)
+        text = first_line(document_text(document), self._width)
         if not usage:
             return EventLine(task=task, who=speaker(document), text=text)
         tokens = int(usage["prompt_tokens"]) + int(usage["completion_tokens"])

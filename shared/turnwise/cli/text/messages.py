@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from turnwise.base.money import dollars
 from turnwise.base.tool_json import arguments_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 Json = Mapping[str, Any]
-
-_SHORT = 100
 
 
 def as_json(view: BaseModel) -> dict[str, Any]:
@@ -48,17 +47,9 @@ def speaker(document: Json | None) -> str:
     return f"{name} ({entity})" if name and name != entity else entity
 
 
-def shorten(text: str, width: int = _SHORT) -> str:
-    """The text on one line of at most `width` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: max(width - 1, 0)] + "…"
-
-
 def money(cost: object) -> str:
     """US dollars as people read them; a dash where no price is known."""
-    if cost is None:
-        return "-"
-    return f"${Decimal(str(cost)):.4f}"
+    return dollars(None if cost is None else Decimal(str(cost)))
 
 
 def _call_text(call: Json) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from turnwise.base.text import first_line, visible
+from turnwise.cli.text.output import counted
 
 if TYPE_CHECKING:
     from turnwise.porting.codemod.report import FileReport
@@ -32,11 +33,7 @@ def _sums(reports: Sequence[FileReport], *, written: bool) -> str:
     notes = sum(len(report.findings) for report in reports) - todo
     verb = "changed" if written else "would change"
     left = "nothing left to do" if not todo else f"{todo} left to do by hand"
-    return f"{_counted(len(reports), 'file')}, {changed} {verb}; {left}; {_counted(notes, 'note')}."
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"{counted(len(reports), 'file')}, {changed} {verb}; {left}; {counted(notes, 'note')}."
 
 
 def diff(report: FileReport) -> str:

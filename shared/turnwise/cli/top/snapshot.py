@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from turnwise.base.money import decimal_string
 from turnwise.cli.text.messages import as_json
 
 if TYPE_CHECKING:
@@ -100,5 +101,5 @@ def _sum(spenders: list[Json]) -> Json:
         "calls": sum(one["calls"] for one in spenders),
         "unpriced_calls": sum(one["unpriced_calls"] for one in spenders),
         "tokens": sum(map(tokens_of, spenders)),
-        "cost": format(sum((Decimal(one["cost"]) for one in spenders), Decimal()), "f"),
+        "cost": decimal_string(sum((Decimal(one["cost"]) for one in spenders), Decimal())),
     }

@@ -7,6 +7,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
+from turnwise.base.money import decimal_string
 from turnwise.record.database.rows import as_row
 from turnwise.record.states import RunStatus
 from turnwise.record.values.records import Json, NewRun, RunRecord
@@ -62,7 +63,7 @@ class NewItem:
 
     def body(self) -> Json:
         """The run as it is kept until it begins."""
-        row = as_row(self.run, max_cost=None if self.run.max_cost is None else format(self.run.max_cost, "f"))
+        row = as_row(self.run, max_cost=decimal_string(self.run.max_cost))
         return {name: value for name, value in row.items() if name in _KEPT and value not in (None, (), {})}
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import ClassVar
 
 from turnwise.base.json_value import Json, given
+from turnwise.base.money import decimal_string
 from turnwise.base.waits import RunWait
 from turnwise.record.states import RunStatus
 from turnwise.record.values.kept_errors import RunError
@@ -163,5 +164,4 @@ class LimitsChanged:
 
     def as_json(self) -> Json:
         """The data as it is kept."""
-        cost = format(self.max_cost, "f") if self.max_cost is not None else None
-        return given(max_cost=cost, max_tokens=self.max_tokens)
+        return given(max_cost=decimal_string(self.max_cost), max_tokens=self.max_tokens)

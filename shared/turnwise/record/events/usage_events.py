@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from turnwise.base.json_value import Json, given
+from turnwise.base.money import decimal_string
 from turnwise.record.values.kept_errors import KeptError
 from turnwise.record.values.records import Usage
 
@@ -28,7 +29,7 @@ class UsageReserved:
 
     def as_json(self) -> Json:
         """The data as it is kept."""
-        made: Json = {"call": self.call, "model": self.model, "tokens": self.tokens, "cost": money(self.cost)}
+        made: Json = {"call": self.call, "model": self.model, "tokens": self.tokens, "cost": decimal_string(self.cost)}
         return made | {"max_output_tokens": self.max_output_tokens}
 
 
@@ -100,7 +101,7 @@ def settled_json(usage: Usage) -> Json:
         "cached_tokens": usage.cached_tokens,
         "completion_tokens": usage.completion_tokens,
         "calls": usage.calls,
-        "cost": money(usage.cost),
+        "cost": decimal_string(usage.cost),
     }
     return told | given(doubt=usage.doubt or None)
 
@@ -115,8 +116,3 @@ def read_usage(found: Mapping[str, Any]) -> Usage:
         model=found.get("model"),
         doubt=found.get("doubt") or "",
     )
-
-
-def money(cost: Decimal | None) -> str | None:
-    """US dollars as a decimal string, without an exponent."""
-    return None if cost is None else format(cost, "f")

@@ -18,6 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from turnwise.base.money import decimal_string
 from turnwise.errors import InvalidRequestError
 from turnwise.record.database.rows import as_row, names
 from turnwise.record.database.schema import agent_states, asks, documents, events, histories, receipts, replies, runs
@@ -80,7 +81,7 @@ def checked(found: Any) -> Json:
 
 def plain(row: Json) -> Json:
     """A row as JSON: money as text."""
-    return {key: format(value, "f") if isinstance(value, Decimal) else value for key, value in row.items()}
+    return {key: decimal_string(value) if isinstance(value, Decimal) else value for key, value in row.items()}
 
 
 def _rows(connection: Connection, table: sa.Table, run_id: str, order: Sequence[str]) -> Iterator[Json]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from turnwise.base.times import when
+from turnwise.base.money import decimal_string
+from turnwise.base.times import rfc3339
 from turnwise.record.values.records import EventRecord, Json, RunRecord
 from turnwise.record.webhooks.records import Parcel
 
@@ -25,7 +26,7 @@ def body_of(parcel: Parcel) -> str:
         data = _of_run(run) | _of_event(event)
         if event.type in _ENDS:
             data |= _of_end(run, event)
-    return json.dumps({"type": delivery.type, "timestamp": _time(delivery.created_at), "data": data})
+    return json.dumps({"type": delivery.type, "timestamp": rfc3339(delivery.created_at), "data": data})
 
 
 def _of_run(run: RunRecord) -> Json:
@@ -59,7 +60,7 @@ def _of_end(run: RunRecord, event: EventRecord) -> Json:
             "completion_tokens": run.completion_tokens,
             "calls": run.calls,
             "unpriced_calls": run.unpriced_calls,
-            "cost": format(run.cost, "f"),
+            "cost": decimal_string(run.cost),
         },
     }
 
@@ -70,7 +71,3 @@ def _message(document: Json) -> Json:
     if len(json.dumps(found)) > _MOST_OF_A_MESSAGE:
         return {"content": str(content)[:_CUT], "tools": [], "truncated": True}
     return found
-
-
-def _time(at: float) -> str:
-    return when(at).isoformat().replace("+00:00", "Z")

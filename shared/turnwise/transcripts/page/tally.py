@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 
+from turnwise.base.money import dollars
 from turnwise.transcripts.entry import Entry
-from turnwise.transcripts.numbers import money, seconds
+from turnwise.transcripts.numbers import seconds
 
 
 class EntryTally:
@@ -35,5 +36,5 @@ class EntryTally:
         """The counts and the duration, for people; a `+?` says that the cost of some calls is not known."""
         parts = [f"{self._messages:,} messages"]
         if self._tokens:
-            parts += [f"{self._tokens:,} tokens", money(self._cost) + ("+?" if self._unpriced else "")]
+            parts += [f"{self._tokens:,} tokens", dollars(self._cost) + ("+?" if self._unpriced else "")]
         return " · ".join([*parts, seconds(self.since(at))])
