@@ -6,10 +6,12 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from turnwise.base.garbage import collections_paused
+from turnwise.base.json_value import given
 from turnwise.base.process_end import StopRequested
 from turnwise.errors import ApplicationError, UnknownTaskError
 from turnwise.tasks.own_attributes import survey
@@ -17,11 +19,11 @@ from turnwise.tasks.task import Task
 from turnwise.tasks.tree import TaskTree
 
 if TYPE_CHECKING:
-    from datetime import datetime, timedelta
+    from datetime import datetime
     from decimal import Decimal
 
-    from turnwise.schedules.catching_up import CatchUp
-    from turnwise.schedules.declared import DeclaredSchedule, Overlap
+    from turnwise.schedules.declared import DeclaredSchedule
+    from turnwise.schedules.policies import CatchUp, OverlapPolicy
 
 Factory = Callable[[], Task[Any]]
 F = TypeVar("F", bound=Factory)
@@ -77,7 +79,7 @@ class App:
         tenant: str = "default",
         catch_up: CatchUp = "last",
         catch_up_limit: int = 10,
-        overlap: Overlap = "skip",
+        overlap: OverlapPolicy = "skip",
         jitter: float = 0.0,
         start_at: datetime | str | None = None,
         end_at: datetime | str | None = None,
@@ -99,37 +101,41 @@ class App:
         several schedules if each has a `name`. The page about schedules explains the rest. Raises
         `InvalidScheduleError`.
         """
-        from turnwise.api.schedule_run import declared_run  # only who declares one needs its rules
-        from turnwise.schedules.declared import declared
+        # Imported here: only code that declares a schedule needs its rules.
+        from turnwise.api.schedule_run import declared_run
+        from turnwise.schedules.catching_up import CatchUpPolicy
+        from turnwise.schedules.declared import DeclaredSchedule, seconds_of
+        from turnwise.schedules.timing import Timing
+
+        chosen = given(
+            session_id=session_id,
+            metadata=metadata,
+            max_cost=max_cost,
+            max_tokens=max_tokens,
+            turns=turns,
+            deadline=deadline,
+            on_limit=on_limit,
+            can_wait=can_wait,
+        )
+        settings = {"message": message, "priority": priority, "tags": list(tags), **chosen}
 
         def declare(key: str) -> None:
-            run = declared_run(
-                name or key,
-                message=message,
-                session_id=session_id,
-                priority=priority,
-                tags=tags,
-                metadata=metadata,
-                max_cost=max_cost,
-                max_tokens=max_tokens,
-                turns=turns,
-                deadline=deadline,
-                on_limit=on_limit,
-                can_wait=can_wait,
-            )
-            made = declared(
-                task=key,
-                name=name,
-                tenant=tenant,
+            run = declared_run(name or key, settings)
+            timing = Timing(
                 cron=cron,
-                every=every,
-                at=at,
+                every=every.total_seconds() if isinstance(every, timedelta) else every,
+                at=seconds_of(at, timezone, "at"),
                 timezone=timezone,
-                start_at=start_at,
-                end_at=end_at,
+                start_at=seconds_of(start_at, timezone, "start_at"),
+                end_at=seconds_of(end_at, timezone, "end_at"),
                 jitter=jitter,
-                catch_up=catch_up,
-                catch_up_limit=catch_up_limit,
+            )
+            made = DeclaredSchedule(
+                tenant=tenant,
+                name=name or key,
+                task=key,
+                timing=timing,
+                catch_up=CatchUpPolicy(kind=catch_up, limit=catch_up_limit),
                 overlap=overlap,
                 run=run,
             )

@@ -16,7 +16,7 @@ from turnwise.record.schedules import firing
 from turnwise.record.schedules.schedule import ScheduleRecord, ScheduleTerms
 from turnwise.record.store import Store
 from turnwise.schedules.catching_up import CatchUpPolicy
-from turnwise.schedules.declared import Overlap
+from turnwise.schedules.policies import OverlapPolicy
 from turnwise.schedules.timing import Timing
 from turnwise.testing.simulator.faults import Faults
 from turnwise.testing.simulator.fleet import Fleet
@@ -24,7 +24,7 @@ from turnwise.testing.simulator.simulation import Installation
 from turnwise.testing.simulator.world import World
 
 pytestmark = pytest.mark.timeout(600)
-_OVERLAPS: tuple[Overlap, ...] = ("allow", "queue", "cancel")
+_OVERLAPS: tuple[OverlapPolicy, ...] = ("allow", "queue", "cancel")
 _SEEDS = 4
 # Outcomes that the ticks of a schedule can have here.
 _OUTCOMES = {"allow": {"submitted"}, "queue": {"submitted", "queued"}}
@@ -46,7 +46,7 @@ def _faults(random: Random) -> Faults:
     )
 
 
-def _terms(overlap: Overlap) -> ScheduleTerms:
+def _terms(overlap: OverlapPolicy) -> ScheduleTerms:
     policy = CatchUpPolicy(kind="all", limit=100)
     return ScheduleTerms(task="sums", run={"message": "go"}, timing=Timing(every=2.0), catch_up=policy, overlap=overlap)
 

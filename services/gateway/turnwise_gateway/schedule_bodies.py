@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, field_validator
 from pydantic_core import PydanticCustomError
@@ -14,7 +14,8 @@ from turnwise.base.json_value import Json
 from turnwise.record.schedules.schedule import ScheduleRecord, ScheduleTerms
 from turnwise.schedules.catching_up import MOST_CAUGHT_UP, CatchUpPolicy
 from turnwise.schedules.cron import LONGEST as LONGEST_LINE
-from turnwise.schedules.declared import SCHEDULE_NAME, seconds_of
+from turnwise.schedules.declared import ID_PREFIX, NAME_FORM, seconds_of
+from turnwise.schedules.policies import CatchUp, OverlapPolicy
 from turnwise.schedules.timing import LONGEST, MOST_JITTER, SHORTEST, Timing
 
 # JSON has no times, so they are texts; one without an offset is of the wall clock in `timezone`.
@@ -35,8 +36,6 @@ Every = Annotated[float | None, Field(ge=SHORTEST, le=LONGEST, description="Seco
 Zone = Annotated[str, AfterValidator(plain_text), Field(min_length=1, max_length=100, examples=["Europe/Berlin"])]
 Jitter = Annotated[float, Field(ge=0, le=MOST_JITTER, description="Seconds by which a tick may be late, by chance.")]
 Limit = Annotated[int, Field(ge=1, le=MOST_CAUGHT_UP, description="With `all`: how many missed ticks happen.")]
-CatchUp = Literal["skip", "last", "all"]
-Overlap = Literal["skip", "queue", "cancel", "allow"]
 # Fields of a schedule that belong to its runs, beside the message.
 _OF_RUN = ("session_id", "version", "priority", "tags", "metadata", "limits")
 _TIMES = ("cron", "every", "at")
@@ -45,7 +44,7 @@ _TIMES = ("cron", "every", "at")
 class NewScheduleBody(ScheduleRun):
     """A schedule to be made: one of `cron`, `every` and `at`."""
 
-    name: str = Field(max_length=80, pattern=SCHEDULE_NAME.replace("(?!sch_)", ""), description="Unique in the tenant.")
+    name: str = Field(max_length=80, pattern=NAME_FORM, description="Unique in the tenant.")
     task: Task = Field(examples=["report"])
     cron: Cron = None
     every: Every = None
@@ -56,13 +55,13 @@ class NewScheduleBody(ScheduleRun):
     jitter: Jitter = 0.0
     catch_up: CatchUp = Field("last", description="What becomes of ticks that were missed.")
     catch_up_limit: Limit = 10
-    overlap: Overlap = Field("skip", description="A tick while the run before it has not ended.")
+    overlap: OverlapPolicy = Field("skip", description="A tick while the run before it has not ended.")
 
     @field_validator("name")
     @classmethod
     def _no_id(cls, value: str) -> str:
-        if value.startswith("sch_"):
-            raise PydanticCustomError("taken", "a name cannot begin with sch_, as ids do")
+        if value.startswith(ID_PREFIX):
+            raise PydanticCustomError("taken", f"a name cannot begin with {ID_PREFIX}, as ids do")
         return value
 
     def terms(self) -> ScheduleTerms:
@@ -92,7 +91,7 @@ class ScheduleChange(Body):
     jitter: Jitter | None = None
     catch_up: CatchUp | None = None
     catch_up_limit: Limit | None = None
-    overlap: Overlap | None = None
+    overlap: OverlapPolicy | None = None
     session_id: Session | None = None
     version: Version | None = None
     limits: Limits | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from turnwise.api.body import Body, Limits, Tag, Version, said
 from turnwise.base.ids import SESSION_ID
-from turnwise.base.json_value import Json, given
+from turnwise.base.json_value import Json
 from turnwise.base.money import decimal_string
 from turnwise.errors import InvalidScheduleError
 from turnwise.schedules.declared import ORIGIN
@@ -50,37 +50,23 @@ class ScheduleRun(Body):
         return self.model_dump(mode="json", include=set(ScheduleRun.model_fields), exclude_none=True)
 
 
-def declared_run(
-    schedule: str,
-    *,
-    message: str,
-    session_id: str | None = None,
-    priority: int = 0,
-    tags: Sequence[str] = (),
-    metadata: dict[str, Any] | None = None,
-    max_cost: Decimal | str | None = None,
-    max_tokens: int | None = None,
-    turns: int | None = None,
-    deadline: float | None = None,
-    on_limit: str | None = None,
-    can_wait: float | None = None,
-) -> Json:
-    """The settings of the runs of a schedule that code declares; raises `InvalidScheduleError`, which names it."""
-    cost = None if max_cost is None else _decimal_string(max_cost)
-    limits = given(
-        max_cost=cost, max_tokens=max_tokens, turns=turns, deadline=deadline, on_limit=on_limit, can_wait=can_wait
-    )
-    fields = given(session_id=session_id, metadata=metadata)
+def declared_run(schedule: str, settings: Mapping[str, Any]) -> Json:
+    """The settings of the runs of a schedule that code declares, which has its limits among the others.
+
+    Raises `InvalidScheduleError`, which names the schedule.
+    """
+    limits = {name: value for name, value in settings.items() if name in Limits.model_fields}
+    others = {name: value for name, value in settings.items() if name not in limits}
+    if "max_cost" in limits:
+        limits["max_cost"] = _decimal_string(limits["max_cost"])
     try:
-        json.dumps(metadata, allow_nan=False)
+        json.dumps(others.get("metadata"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InvalidScheduleError(
             f"the schedule {schedule[:100]!r}: metadata cannot be kept as JSON: {error}"
         ) from error
     try:
-        return ScheduleRun.model_validate(
-            {"message": message, **fields, "limits": limits, "priority": priority, "tags": list(tags)}
-        ).run()
+        return ScheduleRun.model_validate({**others, "limits": limits}).run()
     except ValidationError as error:
         faults = "; ".join(_told(fault) for fault in error.errors())
         raise InvalidScheduleError(f"the schedule {schedule[:100]!r}: {faults}") from error

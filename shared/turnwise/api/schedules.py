@@ -9,9 +9,8 @@ from pydantic import Field
 
 from turnwise.api.open_values import OpenValues
 from turnwise.api.view import View
+from turnwise.schedules.policies import CatchUp, OverlapPolicy
 
-CatchUp = Literal["skip", "last", "all"]
-OverlapPolicy = Literal["skip", "queue", "cancel", "allow"]
 TickState = Literal["submitted", "queued", "skipped", "missed", "refused"]
 
 

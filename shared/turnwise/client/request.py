@@ -93,6 +93,11 @@ def money(amount: Amount | None) -> str | None:
         raise InvalidRequestError(f"an amount of money is {amount!r}; expected US dollars, such as '0.50'") from None
 
 
+def limits_of(*, max_cost: Amount | None, **others: float | str | None) -> Json:
+    """Return the limits of a run that are given, as the API takes them; raises `InvalidRequestError`."""
+    return given(max_cost=money(max_cost), **others)
+
+
 def waited(seconds: float) -> float:
     """Return the seconds to wait for an answer; raises `InvalidRequestError` for what is no such time."""
     if not isinstance(seconds, int | float) or not 0 <= seconds <= MAX_DEADLINE:

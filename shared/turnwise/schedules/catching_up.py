@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal
 
+from turnwise.schedules.policies import CatchUp
 from turnwise.schedules.timing import Timing
 
-# skip: those that were missed do not happen. last: the last one does. all: all do, the newest `limit` of them.
-CatchUp = Literal["skip", "last", "all"]
 # A tick that happens within so many seconds was not missed.
 PUNCTUAL = 60.0
 # Ticks that one step looks at; more are left to the next.
@@ -19,7 +17,7 @@ MOST_CAUGHT_UP = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CatchUpPolicy:
-    """The treatment of ticks that no one was there for. `limit` is for `all`."""
+    """The treatment of ticks that no one was there for. `limit` is for `all`: so many happen, the newest."""
 
     kind: CatchUp = "last"
     limit: int = 10

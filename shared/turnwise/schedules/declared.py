@@ -7,23 +7,20 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
-from types import UnionType
-from typing import Any, Literal
+from datetime import UTC, datetime
+from typing import Any
 
 from turnwise.errors import InvalidScheduleError
 from turnwise.schedules.catching_up import MOST_CAUGHT_UP, CatchUpPolicy
+from turnwise.schedules.policies import CATCH_UPS, OVERLAP_POLICIES, OverlapPolicy
 from turnwise.schedules.timing import LAST_YEAR, LATEST, Timing
 
-# A tick of a schedule whose last run has not ended. allow: it happens all the same. skip: it does not. queue: it
-# waits. cancel: it waits, and the run is cancelled.
-Overlap = Literal["allow", "skip", "queue", "cancel"]
-OVERLAPS: tuple[Overlap, ...] = ("skip", "queue", "cancel", "allow")
-# A part of paths and of tags; ids of schedules begin with `sch_`.
-SCHEDULE_NAME = r"^(?!sch_)[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
+# Names are a part of paths and of tags; none begins as the ids of schedules do.
+NAME_FORM = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
+ID_PREFIX = "sch_"
 # The key of a run's metadata that tells of its schedule and tick, so no schedule has it.
 ORIGIN = "schedule"
-_NAME = re.compile(SCHEDULE_NAME)
+_NAME = re.compile(NAME_FORM)
 _FIRST_YEAR = 1900
 _EARLIEST = datetime(_FIRST_YEAR, 1, 1, tzinfo=UTC).timestamp()
 
@@ -37,7 +34,7 @@ class DeclaredSchedule:
     task: str
     timing: Timing
     catch_up: CatchUpPolicy
-    overlap: Overlap
+    overlap: OverlapPolicy
     run: dict[str, Any]
 
     def __post_init__(self) -> None:
@@ -45,64 +42,16 @@ class DeclaredSchedule:
             raise InvalidScheduleError(f"the schedule {self.name[:100]!r}: {fault}")
 
     def _faults(self) -> list[str]:
-        if not _NAME.match(self.name) or self.name.endswith("\n"):
+        if not _NAME.fullmatch(self.name) or self.name.startswith(ID_PREFIX):
             return ["its name is not valid; expected at most 80 letters, digits and ._- that begin with a letter or "
-                    "digit, and not with sch_"]  # fmt: skip
-        if self.catch_up.kind not in ("skip", "last", "all"):
-            return [f"catch_up is {self.catch_up.kind!r}; expected skip, last or all"]
+                    f"digit, and not with {ID_PREFIX}"]  # fmt: skip
+        if self.catch_up.kind not in CATCH_UPS:
+            return [f"catch_up is {self.catch_up.kind!r}; expected {', '.join(CATCH_UPS)}"]
         if not 1 <= self.catch_up.limit <= MOST_CAUGHT_UP:
             return [f"catch_up_limit is {self.catch_up.limit}; expected 1 to {MOST_CAUGHT_UP}"]
-        if self.overlap not in OVERLAPS:
-            return [f"overlap is {self.overlap!r}; expected {', '.join(OVERLAPS)}"]
+        if self.overlap not in OVERLAP_POLICIES:
+            return [f"overlap is {self.overlap!r}; expected {', '.join(OVERLAP_POLICIES)}"]
         return []
-
-
-def declared(
-    *,
-    task: str,
-    name: str | None,
-    tenant: str,
-    cron: str | None,
-    every: float | timedelta | None,
-    at: datetime | str | None,
-    timezone: str,
-    start_at: datetime | str | None,
-    end_at: datetime | str | None,
-    jitter: float,
-    catch_up: Any,
-    catch_up_limit: int,
-    overlap: Any,
-    run: dict[str, Any],
-) -> DeclaredSchedule:
-    """A schedule from the arguments of `App.schedule`; raises `InvalidScheduleError`."""
-    _check_type("cron", cron, str | None, "a text")
-    _check_type("timezone", timezone, str, "a text")
-    _check_type("jitter", jitter, int | float, "a number of seconds")
-    seconds = every.total_seconds() if isinstance(every, timedelta) else every
-    _check_type("every", seconds, int | float | None, "a number of seconds, or a timedelta")
-    timing = Timing(
-        cron=cron,
-        every=seconds,
-        at=seconds_of(at, timezone, "at"),
-        timezone=timezone,
-        start_at=seconds_of(start_at, timezone, "start_at"),
-        end_at=seconds_of(end_at, timezone, "end_at"),
-        jitter=jitter,
-    )
-    return DeclaredSchedule(
-        tenant=tenant,
-        name=name or task,
-        task=task,
-        timing=timing,
-        catch_up=CatchUpPolicy(kind=catch_up, limit=catch_up_limit),
-        overlap=overlap,
-        run=run,
-    )
-
-
-def _check_type(name: str, value: object, kind: UnionType | type, expected: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, kind):
-        raise InvalidScheduleError(f"{name} is {value!r}; expected {expected}")
 
 
 def _moment(value: datetime | str, name: str) -> datetime:

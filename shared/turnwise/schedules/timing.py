@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice
 from math import floor
+from types import UnionType
 from zoneinfo import ZoneInfo
 
 from turnwise.errors import InvalidScheduleError
@@ -20,6 +21,13 @@ SHORTEST, LONGEST = 1.0, 366 * 86_400.0
 LAST_YEAR = 2199
 LATEST = datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()
 MOST_JITTER = 86_400.0
+# Of the fields that are taken as they were written; moments are made by `seconds_of`.
+_TYPES: tuple[tuple[str, UnionType | type, str], ...] = (
+    ("cron", str | None, "a text"),
+    ("timezone", str, "a text"),
+    ("jitter", int | float, "a number of seconds"),
+    ("every", int | float | None, "a number of seconds, or a timedelta"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +49,7 @@ class Timing:
     anchor: float = 0.0
 
     def __post_init__(self) -> None:
+        self._check_types()
         given = [name for name in ("cron", "every", "at") if getattr(self, name) is not None]
         if len(given) != 1:
             found = " and ".join(given) or "none of them"
@@ -55,6 +64,13 @@ class Timing:
             raise InvalidScheduleError(f"jitter is {self.jitter:g} seconds; expected 0 to {most:g}")
         if self.start_at is not None and self.end_at is not None and self.end_at < self.start_at:
             raise InvalidScheduleError("end_at is before start_at, so the schedule has no ticks")
+
+    def _check_types(self) -> None:
+        """Raise for a value of another kind, which code may declare; a bool is no number."""
+        for name, kind, expected in _TYPES:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, kind):
+                raise InvalidScheduleError(f"{name} is {value!r}; expected {expected}")
 
     @cached_property
     def zone(self) -> ZoneInfo:

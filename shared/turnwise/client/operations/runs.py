@@ -18,9 +18,9 @@ from turnwise.client.request import (
     Json,
     Request,
     given,
+    limits_of,
     model,
     moment,
-    money,
     path_of,
     text,
     waited,
@@ -64,7 +64,7 @@ def submit(
     has the secret that signs them.
     """
     amounts = {"max_tokens": max_tokens, "turns": turns, "deadline": deadline, "can_wait": can_wait}
-    limits = _limits(max_cost=max_cost, on_limit=on_limit, **amounts)
+    limits = limits_of(max_cost=max_cost, on_limit=on_limit, **amounts)
     body = {
         "task": task,
         "message": message,
@@ -188,7 +188,7 @@ def retry(
 
     Raises `ConflictError` for a run that has not failed, or of which another way is to be taken.
     """
-    limits = _limits(max_cost=max_cost, max_tokens=max_tokens, deadline=deadline)
+    limits = limits_of(max_cost=max_cost, max_tokens=max_tokens, deadline=deadline)
     return _change("POST", path_of("runs", run_id, "retry"), {"limits": limits}, idempotency_key)
 
 
@@ -222,7 +222,7 @@ def retry_runs(
     idempotency_key: str | None = None,
 ) -> Request[BulkView]:
     """Have a page of the failed runs that match continue, as `retry` does; pages and `filter` as of `cancel_runs`."""
-    limits = _limits(max_cost=max_cost, max_tokens=max_tokens, deadline=deadline)
+    limits = limits_of(max_cost=max_cost, max_tokens=max_tokens, deadline=deadline)
     body = given(filter=_conditions(filter), dry_run=dry_run, cursor=cursor, limit=limit, limits=limits)
     return _bulk("retry", body, idempotency_key)
 
@@ -249,7 +249,7 @@ def fork(
     that has not begun there; `model` is for all its agents; `session_id`, which must be new, begins with the fork.
     """
     amounts = {"max_tokens": max_tokens, "turns": turns, "deadline": deadline, "can_wait": can_wait}
-    limits = _limits(max_cost=max_cost, on_limit=on_limit, **amounts)
+    limits = limits_of(max_cost=max_cost, on_limit=on_limit, **amounts)
     body = given(at=at, limits=limits, message=message, model=model, version=version, session_id=session_id)
     return _change("POST", path_of("runs", run_id, "fork"), body, idempotency_key)
 
@@ -262,7 +262,7 @@ def change_limits(
     idempotency_key: str | None = None,
 ) -> Request[RunView]:
     """Give a run that has not ended other limits (None leaves one); if it waited for that, it continues."""
-    limits = _limits(max_cost=max_cost, max_tokens=max_tokens)
+    limits = limits_of(max_cost=max_cost, max_tokens=max_tokens)
     return _change("PATCH", path_of("runs", run_id), {"limits": limits}, idempotency_key)
 
 
@@ -284,8 +284,3 @@ def _bulk(action: str, body: Json, key: str | None) -> Request[BulkView]:
 def _conditions(filter: Mapping[str, Any]) -> Json:
     """Return a filter as the API takes it; its times may be such as an answer has them."""
     return {name: moment(value) if isinstance(value, datetime) else value for name, value in filter.items()}
-
-
-def _limits(*, max_cost: Amount | None, **others: float | str | None) -> Json:
-    """Return the limits that are given, as the API takes them."""
-    return given(max_cost=money(max_cost), **others)

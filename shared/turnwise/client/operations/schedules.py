@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
-from turnwise.api.schedules import CatchUp, OverlapPolicy, ScheduleView, TickState, TickView
-from turnwise.client.request import Amount, Request, given, model, moment, money, path_of
+from turnwise.api.schedules import ScheduleView, TickState, TickView
+from turnwise.client.request import Amount, Json, Request, given, limits_of, model, moment, path_of
+from turnwise.schedules.policies import CatchUp, OverlapPolicy
 
 
 def create_schedule(
@@ -45,7 +46,10 @@ def create_schedule(
     Times without an offset are those of the wall clock in `timezone`; lengths are seconds. With `can_wait`, calls of
     models may wait so long for a batch of their provider.
     """
-    body = _fields(
+    body = _body(
+        name=name,
+        task=task,
+        message=message,
         cron=cron,
         every=every,
         at=at,
@@ -61,21 +65,18 @@ def create_schedule(
         priority=priority,
         tags=tags,
         metadata=metadata,
-    )
-    limits = given(
-        max_cost=money(max_cost),
+        max_cost=max_cost,
         max_tokens=max_tokens,
         turns=turns,
         deadline=deadline,
         on_limit=on_limit,
         can_wait=can_wait,
     )
-    named = {"name": name, "task": task, "message": message}
     return Request(
         method="POST",
         path=path_of("schedules"),
         read=model(ScheduleView),
-        body={**named, **body, **given(limits=limits or None)},
+        body=body,
         idempotency_key=idempotency_key,
     )
 
@@ -121,7 +122,9 @@ def change_schedule(
     idempotency_key: str | None = None,
 ) -> Request[ScheduleView]:
     """Change a schedule; what is None stays. With other times it begins anew: it catches up on nothing."""
-    body = _fields(
+    body = _body(
+        task=task,
+        message=message,
         cron=cron,
         every=every,
         at=at,
@@ -137,20 +140,18 @@ def change_schedule(
         priority=priority,
         tags=tags,
         metadata=metadata,
-    )
-    limits = given(
-        max_cost=money(max_cost),
+        max_cost=max_cost,
         max_tokens=max_tokens,
         turns=turns,
         deadline=deadline,
-        can_wait=can_wait,
         on_limit=on_limit,
+        can_wait=can_wait,
     )
     return Request(
         method="PATCH",
         path=path_of("schedules", schedule),
         read=model(ScheduleView),
-        body={**body, **given(task=task, message=message, limits=limits or None)},
+        body=body,
         idempotency_key=idempotency_key,
     )
 
@@ -203,15 +204,25 @@ def ticks(
     )
 
 
-def _fields(
+def _body(
     *,
     every: float | timedelta | None,
     at: datetime | str | None,
     start_at: datetime | str | None,
     end_at: datetime | str | None,
     tags: Sequence[str] | None,
+    max_cost: Amount | None,
+    max_tokens: int | None,
+    turns: int | None,
+    deadline: float | None,
+    on_limit: str | None,
+    can_wait: float | None,
     **same: Any,
-) -> dict[str, Any]:
+) -> Json:
+    """Return the settings that are given, as the API takes them."""
     seconds = every.total_seconds() if isinstance(every, timedelta) else every
     moments = {"at": moment(at), "start_at": moment(start_at), "end_at": moment(end_at)}
-    return given(every=seconds, tags=None if tags is None else list(tags), **moments, **same)
+    amounts = {"max_tokens": max_tokens, "turns": turns, "deadline": deadline, "can_wait": can_wait}
+    limits = limits_of(max_cost=max_cost, on_limit=on_limit, **amounts)
+    tagged = None if tags is None else list(tags)
+    return given(every=seconds, tags=tagged, limits=limits or None, **moments, **same)

@@ -11,8 +11,8 @@ from typing import Any
 from turnwise.base.json_value import Json
 from turnwise.record.database.rows import names
 from turnwise.record.database.schedule_tables import schedule_ticks, schedules
-from turnwise.schedules.catching_up import CatchUp, CatchUpPolicy
-from turnwise.schedules.declared import Overlap
+from turnwise.schedules.catching_up import CatchUpPolicy
+from turnwise.schedules.policies import CatchUp, OverlapPolicy
 from turnwise.schedules.timing import Timing
 
 # Begins the tag of every run of a schedule; its name follows.
@@ -37,7 +37,7 @@ class ScheduleTerms:
     run: Json
     timing: Timing
     catch_up: CatchUpPolicy = field(default_factory=CatchUpPolicy)
-    overlap: Overlap = "skip"
+    overlap: OverlapPolicy = "skip"
 
     def columns(self) -> Json:
         """The values of its columns."""
@@ -76,7 +76,7 @@ class ScheduleRecord:
     jitter: float
     catch_up: CatchUp
     catch_up_limit: int
-    overlap: Overlap
+    overlap: OverlapPolicy
     version: str | None
     due_at: float | None
     look_at: float | None
