@@ -16,16 +16,12 @@ from tests.console.conftest import Faults, Opening
 from tests.console.guarded import sign_in
 from tests.support.access_parts import ALL, OPERATOR, OWNER, RIVAL, World, world
 from tests.support.gateway_parts import served
-from tests.support.issuer import Issuer, issuer
+from tests.support.issuer import Issuer, signing
 
 from turnwise.record.database.access_schema import api_keys
 from turnwise.record.tenants.caller import ADMIN, RUNS_READ
 
-
-@pytest.fixture(scope="module")
-def signing() -> Iterator[Issuer]:
-    with issuer() as made:
-        yield made
+__all__ = ["signing"]
 
 
 @pytest.fixture(scope="module")

@@ -128,6 +128,13 @@ class Process:
         with urlopen(self.url + path, timeout=10) as response:
             return str(response.read().decode())
 
+    def readiness(self) -> tuple[int, str]:
+        """The status and the body of what it answers a probe of its readiness."""
+        try:
+            return 200, self.page("/health/ready")
+        except HTTPError as error:
+            return error.code, error.read().decode()
+
     def _is_ready(self) -> bool:
         if self._popen.poll() is not None:
             raise RuntimeError(f"`{self.name}` ended with {self._popen.returncode}:\n{self.output()[-4000:]}")

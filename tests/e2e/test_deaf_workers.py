@@ -8,7 +8,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from urllib.error import HTTPError
 
 import pytest
 from kombu.connection import Connection
@@ -44,13 +43,6 @@ def client(installation: Distributed) -> Iterator[Client]:
         yield made
 
 
-def _ready(process: Process) -> tuple[int, str]:
-    try:
-        return 200, process.page("/health/ready")
-    except HTTPError as error:
-        return error.code, error.read().decode()
-
-
 def _work(client: Client, name: str) -> None:
     """A run that needs the model, a handler and several moves, the first one by a coordinator."""
     run = client.submit("ruled_clerk", f"please look {name}").id
@@ -59,10 +51,10 @@ def _work(client: Client, name: str) -> None:
 
 def _work_until_deaf(client: Client, process: Process) -> None:
     for n in range(20):
-        if _ready(process)[0] == 503:
+        if process.readiness()[0] == 503:
             break
         _work(client, f"deaf{n}")
-    status, why = _ready(process)
+    status, why = process.readiness()
     assert (status, why[:5]) == (503, "deaf:"), process.output()[-3000:]
 
 
@@ -99,7 +91,7 @@ def test_a_process_that_hears_nothing_works_on_and_says_that_it_is_deaf(
 ) -> None:
     process = installation.processes[role]
     _work(client, "before")
-    assert _ready(process)[0] == 200
+    assert process.readiness()[0] == 200
 
     def states() -> set[str]:
         return {worker.state for worker in client.workers() if worker.pid == process.pid}
@@ -111,7 +103,7 @@ def test_a_process_that_hears_nothing_works_on_and_says_that_it_is_deaf(
 
     def healed() -> bool:
         _work(client, "after")
-        return _ready(process)[0] == 200 and states() == {"alive"}
+        return process.readiness()[0] == 200 and states() == {"alive"}
 
     until(healed, "it to hear again")
 
@@ -144,12 +136,12 @@ def test_a_prefork_worker_tells_that_its_children_hear_nothing(
     try:
         process.wait_ready()
         _work(client, "forked")
-        assert _ready(process)[0] == 200
+        assert process.readiness()[0] == 200
         with _nothing_comes_from(installation, "agent"):
             _work_until_deaf(client, process)
 
             assert process.page("/health/live") == "ok\n"
-            assert "1 of 1 children" in _ready(process)[1]
+            assert "1 of 1 children" in process.readiness()[1]
     finally:
         process.stop()
         installation.launch("agent").wait_ready()

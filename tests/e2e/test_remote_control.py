@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 
 import pytest
 from tests.e2e import side_effects
@@ -101,13 +100,6 @@ def _submit(client: Client, name: str) -> str:
     return str(client.submit("ruled_clerk", f"please look {name}").id)
 
 
-def _ready(process: Process) -> tuple[int, str]:
-    try:
-        return 200, process.page("/health/ready")
-    except HTTPError as error:
-        return error.code, error.read().decode()
-
-
 def test_every_command_is_answered_and_no_process_ends(installation: Distributed, client: Client) -> None:
     for command, arguments, expected in COMMANDS:
         for name, reply in _broadcast(installation, command, arguments).items():
@@ -136,7 +128,7 @@ def test_a_cancelled_queue_rests_until_it_is_added_again(installation: Distribut
     _broadcast(installation, "cancel_consumer", {"queue": queue})
     run = _submit(client, f"paused-{queue}")
     # Ten times as long as after which a process with room would take up what waits, and say that it is deaf.
-    ready = [_ready(process) for _ in _every_half_second(10)]
+    ready = [process.readiness() for _ in _every_half_second(10)]
     shown = client.run(run)
     assert shown.status != "completed", shown
     assert {status for status, _ in ready} == {200}, ready
@@ -146,7 +138,7 @@ def test_a_cancelled_queue_rests_until_it_is_added_again(installation: Distribut
     _broadcast(installation, "add_consumer", {"queue": queue})
 
     status_once(client, run, "completed")
-    assert _ready(process) == (200, "ok\n")
+    assert process.readiness() == (200, "ok\n")
 
 
 def _every_half_second(times: int) -> Iterator[int]:
@@ -178,7 +170,7 @@ def test_the_children_of_a_prefork_worker_rest_as_well(
         # A child that is forked later rests, too, and serves the queue when it is added again.
         assert "will grow" in said("pool_grow", n=1)
         run = _submit(client, "forked")
-        ready = [_ready(process) for _ in _every_half_second(10)]
+        ready = [process.readiness() for _ in _every_half_second(10)]
         # On a loaded machine a child's lease may run out for a moment; deaf is what rest must not be taken for.
         assert not [text for _, text in ready if "deaf" in text], ready
         assert client.run(run).status != "completed"

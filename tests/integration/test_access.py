@@ -20,9 +20,11 @@ from tests.support.access_parts import (
     problem_of,
     world,
 )
-from tests.support.issuer import Issuer, issuer
+from tests.support.issuer import Issuer, signing
 
 from turnwise.record.tenants.caller import Scope
+
+__all__ = ["signing"]
 
 # What a request for each operation looks like. A new operation is not tested before it stands here, and fails.
 EXAMPLES = {
@@ -118,12 +120,6 @@ every = pytest.mark.parametrize("operation", GUARDED, ids=named)
 every_scoped = pytest.mark.parametrize("operation", SCOPED, ids=named)
 # Makes what a request of that tenant, with these scopes, shows of itself.
 Bearer = Callable[..., str]
-
-
-@pytest.fixture(scope="module")
-def signing() -> Iterator[Issuer]:
-    with issuer() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

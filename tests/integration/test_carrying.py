@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,10 @@ import pytest
 from pydantic import SecretStr
 from tests.e2e.waiting import until
 from tests.support.either_database import database, postgres_url
+from tests.support.noting import meanwhile, noting, to_three
 from tests.support.served_parts import Desk
 
-from turnwise import App, ChatAgent, ChatAgentConfig, LLMConfig, MockLMConfig, OpenAIGPTConfig, Task, ToolMessage
+from turnwise import OpenAIGPTConfig
 from turnwise.base.ids import new_id
 from turnwise.base.waits import ProviderLimitWait
 from turnwise.cli.embedded import EmbeddedServer
@@ -33,42 +34,11 @@ from turnwise.testing.fake_llm.server import FakeLLMServer
 
 __all__ = ["database", "postgres_url"]
 
-# What happens while the first tool call is handled, if a test has something happen.
-_meanwhile: list[Callable[[], object]] = []
-
-
-class Note(ToolMessage):
-    request: str = "note"
-    purpose: str = "To note something down."
-    n: int = 0
-
-    def handle(self) -> str:
-        while _meanwhile:
-            _meanwhile.pop()()
-        return f"{self.n} noted"
-
-
-def _says(text: str) -> str:
-    n = int(text.split()[0]) if text.endswith("noted") else 0
-    return "DONE" if n == 3 else f'{{"request": "note", "n": {n + 1}}}'
-
 
 def _asks_a_human(text: str) -> str:
     if text == "yes":
-        return _says("1 noted")
-    return "__SEND__:User Shall I go on?" if text == "1 noted" else _says(text)
-
-
-def _app(says: Callable[[str], str] = _says, *, llm: LLMConfig | None = None, version: str = "1") -> App:
-    app = App("tests", version=version)
-
-    @app.task
-    def desk() -> Task:
-        agent = ChatAgent(ChatAgentConfig(name="desk", llm=llm or MockLMConfig(response_fn=says)))
-        agent.enable_message(Note)
-        return Task(agent, interactive=False)
-
-    return app
+        return to_three("1 noted")
+    return "__SEND__:User Shall I go on?" if text == "1 noted" else to_three(text)
 
 
 @pytest.fixture
@@ -78,8 +48,8 @@ def store(database: Database) -> Store:
 
 @pytest.fixture
 def desk(store: Store) -> Iterator[Desk]:
-    _meanwhile.clear()
-    with Desk(store, _app(), moves="worker", slice_seconds=60.0) as made:
+    meanwhile.clear()
+    with Desk(store, noting(), moves="worker", slice_seconds=60.0) as made:
         yield made
 
 
@@ -121,9 +91,8 @@ def test_one_claim_and_one_wake_take_a_run_to_its_end(desk: Desk, store: Store) 
 @pytest.mark.parametrize("kind", ["queue", "task", "tenant"])
 def test_a_pause_holds_the_next_ask(desk: Desk, store: Store, kind: Any) -> None:
     tenant = new_id("tenant")
-    _meanwhile.append(
-        lambda: store.operator().pause(kind, {"queue": _llm(desk), "task": "desk", "tenant": tenant}[kind])
-    )
+    paused = {"queue": _llm(desk), "task": "desk", "tenant": tenant}[kind]
+    meanwhile[1] = lambda: store.operator().pause(kind, paused)
     run_id = _begin(desk, tenant=tenant)  # one of its own: others share the database
     try:
         assert desk.responders.serve(_llm(desk))
@@ -132,14 +101,14 @@ def test_a_pause_holds_the_next_ask(desk: Desk, store: Store, kind: Any) -> None
         assert (ask["status"], ask["responder"], ask["worker_id"]) == ("runnable", "llm", None)
         assert not desk.responders.serve(_llm(desk))
     finally:
-        store.operator().resume(kind, {"queue": _llm(desk), "task": "desk", "tenant": tenant}[kind])
+        store.operator().resume(kind, paused)
     assert desk.responders.serve(_llm(desk))
     assert store.inspector.run(run_id).status == "completed"
 
 
 def test_a_worker_that_drains_leaves_the_next_ask_to_others(desk: Desk, store: Store) -> None:
     desk.responders._drain_seconds = 0.0
-    _meanwhile.append(desk.responders.drain)
+    meanwhile[1] = desk.responders.drain
     run_id = _begin(desk)
 
     desk.responders.serve(_llm(desk))
@@ -169,7 +138,7 @@ def test_a_run_that_ends_before_a_reply_is_written_leaves_nothing_in_hand(
 
 
 def test_the_next_ask_is_released_if_an_error_follows_its_reply(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    with Desk(store, _app(), moves="worker", slice_seconds=60.0, beat_seconds=0.05) as desk:
+    with Desk(store, noting(), moves="worker", slice_seconds=60.0, beat_seconds=0.05) as desk:
         run_id = _begin(desk)
 
         def fail(*_: object) -> None:
@@ -195,7 +164,7 @@ def test_a_server_that_is_stopped_carries_no_run_on(tmp_path: Path) -> None:
         return f'{{"request": "note", "n": {n + 1}}}'
 
     settings = load_settings(database_url=url, bind="127.0.0.1:0")
-    with EmbeddedServer(settings, _app(never_done)) as server, Client(server.url) as client:
+    with EmbeddedServer(settings, noting(never_done)) as server, Client(server.url) as client:
         run_id = client.submit("desk", "hello").id
         assert under_way.wait(30)
 
@@ -205,7 +174,7 @@ def test_a_server_that_is_stopped_carries_no_run_on(tmp_path: Path) -> None:
 
 
 def test_a_queue_of_others_is_published_to(store: Store) -> None:
-    with Desk(store, _app(), moves="worker") as desk:
+    with Desk(store, noting(), moves="worker") as desk:
         desk.responders._queues = frozenset({_llm(desk)})
         run_id = _begin(desk)
 
@@ -217,7 +186,7 @@ def test_a_queue_of_others_is_published_to(store: Store) -> None:
 
 
 def test_a_human_is_asked_and_no_thread_waits(store: Store) -> None:
-    with Desk(store, _app(_asks_a_human), slice_seconds=60.0) as desk:
+    with Desk(store, noting(_asks_a_human), slice_seconds=60.0) as desk:
         run_id = _begin(desk)
 
         assert desk.responders.serve(_llm(desk))
@@ -234,12 +203,12 @@ def test_a_human_is_asked_and_no_thread_waits(store: Store) -> None:
 
 def test_a_provider_without_room_takes_the_ask_from_the_thread(store: Store) -> None:
     def reply(request: ChatRequest) -> Answer:
-        return Answer(content=_says(str(request.messages[-1]["content"])))
+        return Answer(content=to_three(str(request.messages[-1]["content"])))
 
     with FakeLLMServer(reply) as server:
         limits: Any = {"requests_per_minute": 1, "limit_window": 600.0}
         llm = OpenAIGPTConfig(api_base=server.base_url, api_key=SecretStr(new_id("key")), **limits)
-        with Desk(store, _app(llm=llm), slice_seconds=60.0) as desk:
+        with Desk(store, noting(llm=llm), slice_seconds=60.0) as desk:
             run_id = _begin(desk)
 
             assert desk.responders.serve(_llm(desk))
@@ -254,7 +223,7 @@ def test_a_provider_without_room_takes_the_ask_from_the_thread(store: Store) -> 
 
 def test_a_run_of_a_pinned_version_is_carried_by_that_version_alone(store: Store) -> None:
     pinned: Any = {"version_policy": "pinned", "slice_seconds": 1e-9}
-    with Desk(store, _app(), **pinned) as old, Desk(store, _app(version="2"), beside=old, **pinned) as new:
+    with Desk(store, noting(), **pinned) as old, Desk(store, noting(version="2"), beside=old, **pinned) as new:
         run_id, other = _begin(old), _begin(old)
 
         assert not new.responders.serve(_llm(old))
@@ -275,7 +244,7 @@ def test_a_carried_ask_is_in_the_backlog_of_its_queue(desk: Desk, store: Store) 
         stats = store.inspector.queue_stats()
         seen.append({stat.queue: (stat.runnable, stat.leased) for stat in stats if stat.queue.endswith(desk.own)})
 
-    _meanwhile.append(look)
+    meanwhile[1] = look
     _begin(desk)
 
     assert desk.responders.serve(_llm(desk))
@@ -285,7 +254,7 @@ def test_a_carried_ask_is_in_the_backlog_of_its_queue(desk: Desk, store: Store) 
 
 
 def test_a_slice_ends_while_others_wait_and_not_before(store: Store) -> None:
-    with Desk(store, _app(), moves="worker", slice_seconds=1e-9) as desk:
+    with Desk(store, noting(), moves="worker", slice_seconds=1e-9) as desk:
         alone = _begin(desk)
         assert desk.responders.serve(_llm(desk))
         assert store.inspector.run(alone).status == "completed"
@@ -303,7 +272,7 @@ def test_a_worker_that_was_declared_dead_holds_nothing_more(desk: Desk, store: S
         assert worker is not None
         store.process.retire_worker(worker, "dead")
 
-    _meanwhile.append(die)
+    meanwhile[1] = die
     run_id = _begin(desk)
 
     desk.responders.serve(_llm(desk))
@@ -312,7 +281,7 @@ def test_a_worker_that_was_declared_dead_holds_nothing_more(desk: Desk, store: S
 
 
 def test_what_is_carried_counts_for_the_share_of_its_tenant(store: Store) -> None:
-    with Desk(store, _app(), moves="worker", slice_seconds=60.0) as desk:
+    with Desk(store, noting(), moves="worker", slice_seconds=60.0) as desk:
         one = new_id("tenant")
         run_id = _begin(desk, tenant=one)
         _begin(desk, tenant=new_id("tenant"))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from tests.support.either_database import database, postgres_url
+from tests.support.noting import meanwhile, noting, up_to
 from tests.support.served_parts import Desk
 
-from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.record.database.database import Database
 from turnwise.record.store import Store
 from turnwise.record.transaction import part
@@ -21,35 +21,6 @@ from turnwise.record.values import known_run
 __all__ = ["database", "postgres_url"]
 
 _LAST = 12
-# What happens while the tool call of that number is handled.
-_meanwhile: dict[int, Callable[[], object]] = {}
-
-
-class Mark(ToolMessage):
-    request: str = "mark"
-    purpose: str = "To mark a number."
-    n: int = 0
-
-    def handle(self) -> str:
-        _meanwhile.pop(self.n, lambda: None)()
-        return f"{self.n} marked"
-
-
-def _says(text: str) -> str:
-    n = int(text.split()[0]) if text.endswith("marked") else 0
-    return "DONE" if n == _LAST else f'{{"request": "mark", "n": {n + 1}}}'
-
-
-def _app() -> App:
-    app = App("tests")
-
-    @app.task
-    def marks() -> Task:
-        agent = ChatAgent(ChatAgentConfig(name="marks", llm=MockLMConfig(response_fn=_says)))
-        agent.enable_message(Mark)
-        return Task(agent, interactive=False)
-
-    return app
 
 
 @pytest.fixture
@@ -59,8 +30,8 @@ def store(database: Database) -> Store:
 
 @pytest.fixture
 def desk(store: Store) -> Iterator[Desk]:
-    _meanwhile.clear()
-    with Desk(store, _app(), moves="worker", slice_seconds=60.0) as made:
+    meanwhile.clear()
+    with Desk(store, noting(up_to(_LAST)), moves="worker", slice_seconds=60.0) as made:
         yield made
 
 
@@ -84,7 +55,7 @@ def locks(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def _begin(desk: Desk) -> str:
-    run_id = desk.submit("marks")
+    run_id = desk.submit("desk")
     assert desk.coordinator.move(run_id).ask is not None
     return run_id
 
@@ -126,7 +97,7 @@ def test_a_run_that_another_has_changed_is_read_again_and_its_move_made_again(
     undisturbed = _begin(desk)
     assert desk.responders.serve(_llm(desk))
     run_id = _begin(desk)
-    _meanwhile[6] = lambda: _touch(store, run_id)
+    meanwhile[6] = lambda: _touch(store, run_id)
     locks.clear()
 
     assert desk.responders.serve(_llm(desk))
@@ -141,7 +112,7 @@ def test_a_run_that_another_has_changed_is_read_again_and_its_move_made_again(
 
 def test_a_cancellation_is_seen_in_the_turn_after(desk: Desk, store: Store) -> None:
     run_id = _begin(desk)
-    _meanwhile[6] = lambda: store.tenant("default").request_cancel(run_id)
+    meanwhile[6] = lambda: store.tenant("default").request_cancel(run_id)
 
     assert desk.responders.serve(_llm(desk))
 
@@ -182,7 +153,7 @@ def test_a_budget_keeps_what_is_known_up_to_date(desk: Desk, store: Store, monke
         return real(self)
 
     monkeypatch.setattr(FrameStack, "_read", reads)
-    run_id = desk.submit("marks", max_tokens=100_000)
+    run_id = desk.submit("desk", max_tokens=100_000)
     assert desk.coordinator.move(run_id).ask is not None
     read.clear()
 

@@ -22,15 +22,12 @@ from mcp_types import INVALID_PARAMS, ListToolsResult, Tool
 from tests.e2e.waiting import until
 from tests.support.databases import fresh_sqlite
 from tests.support.kept_values import kept
+from tests.support.mcp_calls import agent_with, from_llm
 from tests.support.served_parts import Desk
 
 from turnwise import (
     App,
     ChatAgent,
-    ChatAgentConfig,
-    ChatDocMetaData,
-    ChatDocument,
-    Entity,
     MCPTools,
     MockLMConfig,
     Task,
@@ -47,16 +44,9 @@ COMMAND = [sys.executable, SCRIPT]
 
 
 def ask(agent: ChatAgent, text: str) -> str:
-    message = ChatDocument(content=text, metadata=ChatDocMetaData(sender=Entity.LLM, tools_from_agent=True))
-    doc = agent.agent_response(message)
+    doc = agent.agent_response(from_llm(text))
     assert doc is not None
     return doc.content
-
-
-def agent_with(server: MCPTools, **config: Any) -> ChatAgent:
-    agent = ChatAgent(ChatAgentConfig(name="Bot", **config))
-    agent.enable_message(server.tools())
-    return agent
 
 
 def gone(pid: int) -> bool:

@@ -15,6 +15,7 @@ import pytest
 from mcp import MCPError
 from mcp_types import INTERNAL_ERROR, CallToolResult, ErrorData
 from tests.support.cli import Terminal, terminal
+from tests.support.keyed_desk import KEY, server
 from tests.support.mcp_clients import COMMAND, Mode, Person, environment, fields, over_http, over_stdio, text
 from tests.support.mcp_desk import app
 
@@ -22,18 +23,9 @@ from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
 from turnwise.processes.settings import load_settings
 
-__all__ = ["terminal"]
+__all__ = ["server", "terminal"]
 
-KEY = "the-key-of-the-desk"
 both_eras = pytest.mark.parametrize("mode", ["auto", "legacy"])
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    database = tmp_path_factory.mktemp("server") / "runs.db"
-    settings = load_settings(database_url=f"sqlite:///{database}", bind="127.0.0.1:0", auth="token", auth_token=KEY)
-    with EmbeddedServer(settings, app) as made:
-        yield made
 
 
 @contextmanager

@@ -16,18 +16,14 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from tests.e2e.waiting import until
 from tests.support.access_parts import OWNER, World, world
-from tests.support.issuer import DESCRIPTION, KEYS, Issuer, issuer
+from tests.support.issuer import DESCRIPTION, KEYS, Issuer, issuer, signing
 
 from turnwise.record.tenants.reach import OneTenant
 from turnwise.record.tenants.tenant import TenantLimits
 
+__all__ = ["signing"]
+
 GOOD = {"task": "desk", "message": "hello"}
-
-
-@pytest.fixture(scope="module")
-def signing() -> Iterator[Issuer]:
-    with issuer() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

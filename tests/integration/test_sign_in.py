@@ -12,20 +12,16 @@ import pytest
 from tests.integration.test_open_streams_end import PATIENCE, watching
 from tests.support.access_parts import ALL, OPERATOR, OWNER, RIVAL, World, world
 from tests.support.gateway_parts import served
-from tests.support.issuer import Issuer, issuer
+from tests.support.issuer import Issuer, signing
 
 from turnwise.record.tenants.caller import RUNS_READ, RUNS_WRITE
+
+__all__ = ["signing"]
 
 NAME = "turnwise-sign-in"
 # The headers of the console's own requests, in a browser that serves it from here.
 CONSOLE = {"X-Turnwise-Console": "1", "Sec-Fetch-Site": "same-origin"}
 SUBMISSION = {"task": "desk", "message": "hello"}
-
-
-@pytest.fixture(scope="module")
-def signing() -> Iterator[Issuer]:
-    with issuer() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

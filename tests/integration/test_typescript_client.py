@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support import typescript_client
-from tests.support.mcp_desk import app
+from tests.support.keyed_desk import KEY, server
 from tests.support.services import require
 
 from turnwise.cli.embedded import EmbeddedServer
-from turnwise.processes.settings import load_settings
 
-KEY = "the-key-of-the-desk"
+__all__ = ["server"]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -21,14 +19,6 @@ def packages() -> None:
     """The generator and the checker, installed once."""
     require(typescript_client.missing() is None, str(typescript_client.missing()))
     typescript_client.install()
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    database = tmp_path_factory.mktemp("server") / "runs.db"
-    settings = load_settings(database_url=f"sqlite:///{database}", bind="127.0.0.1:0", auth="token", auth_token=KEY)
-    with EmbeddedServer(settings, app) as made:
-        yield made
 
 
 def test_the_types_are_those_of_the_api(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from tests.contract.brokers import broker
 from tests.e2e.waiting import until
 from tests.support.databases import fresh_sqlite
 from tests.support.gateway_parts import Served, served
+from tests.support.noting import noting
 from tests.support.served_parts import Desk
 
-from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, Task, ToolMessage
 from turnwise.api.events import EventView
 from turnwise.bus.base import Bus
 from turnwise.bus.celery_bus import CeleryBus
@@ -32,39 +32,14 @@ from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.values.records import NewRun
 from turnwise.serving.observer import Observer
 from turnwise_coordinator.service import CoordinatorProcess
-from turnwise_gateway.watching.watch import Watch
 
 KINDS = [
     "in-process",
     pytest.param("rabbitmq", marks=pytest.mark.rabbitmq),
     pytest.param("redis", marks=pytest.mark.redis),
 ]
-
-
-class Note(ToolMessage):
-    request: str = "note"
-    purpose: str = "To note something down."
-    n: int = 0
-
-    def handle(self) -> str:
-        return f"{self.n} noted"
-
-
-def _says(text: str) -> str:
-    n = int(text.split()[0]) if text.endswith("noted") else 0
-    return "DONE" if n == 3 else f'{{"request": "note", "n": {n + 1}}}'
-
-
-def _app() -> App:
-    app = App("tests", version="1")
-
-    @app.task
-    def desk() -> Task:
-        agent = ChatAgent(ChatAgentConfig(name="desk", llm=MockLMConfig(response_fn=_says)))
-        agent.enable_message(Note)
-        return Task(agent, interactive=False)
-
-    return app
+# A watcher that is not told waits for ever, where it would look into the record after 3 s.
+_NEVER = 3600.0
 
 
 @contextmanager
@@ -91,21 +66,15 @@ def _counted(bus: Bus, sent: list[Notice]) -> None:
     bus.notify, bus.tell = count_all, count_one  # type: ignore[method-assign]
 
 
-@pytest.fixture(autouse=True)
-def _no_poll(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A watcher that is not told waits for ever, where it would look into the record after 3 s."""
-    monkeypatch.setattr(Watch.__init__, "__defaults__", (3600.0,))
-
-
 @contextmanager
 def _installation(kind: str, folder: Path, sent: list[Notice], moves: str = "worker") -> Iterator[tuple[Served, Desk]]:
     """A gateway, and a process with a coordinator and responders; `sent` gets the notices of both."""
     with _buses(kind) as (for_gateway, for_worker):
         for bus in {id(bus): bus for bus in (for_gateway, for_worker)}.values():
             _counted(bus, sent)
-        with served(folder, bus=for_gateway, app=_app()) as gateway:
+        with served(folder, bus=for_gateway, app=noting(), poll_seconds=_NEVER) as gateway:
             store = Store(gateway.store.database)
-            with Desk(store, _app(), bus=for_worker, observers=[Observer()], moves=moves) as desk:
+            with Desk(store, noting(), bus=for_worker, observers=[Observer()], moves=moves) as desk:
                 yield gateway, desk
 
 

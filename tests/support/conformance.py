@@ -1,9 +1,13 @@
-"""Requests that schemathesis makes out of the API's own description, and the checks of their answers."""
+"""Requests that schemathesis makes out of the API's own description, and the checks of their answers.
+
+The fixtures are for modules with a `here`, the gateway that the requests are sent to.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import schemathesis
 from schemathesis.checks import not_a_server_error
 from schemathesis.schemas import BaseSchema
@@ -59,12 +63,20 @@ def send(case: schemathesis.Case[Any], here: World, bearer: str) -> None:
     )
 
 
-def labels() -> set[str]:
-    """The names that schemathesis gives to the operations."""
-    return {f"{operation.method} {operation.path}" for operation in operations()}
+@pytest.fixture(scope="module")
+def bearer(here: World) -> str:
+    """A key that may do everything."""
+    return here.key(OPERATOR, *ALL)[1]
 
 
-def owned_names(here: World) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def tested() -> set[str]:
+    """The operations that were tested, as schemathesis names them."""
+    return set()
+
+
+@pytest.fixture(scope="module")
+def owned(here: World) -> dict[str, str]:
     """Make what the operator has, and say it by the names of parameters."""
     gateway = here.gateway
     store = gateway.store.tenant(OPERATOR)
@@ -83,8 +95,9 @@ def owned_names(here: World) -> dict[str, str]:
     return names | {"kind": "tenant", "name": "paused-1", "model": "desk"}
 
 
-def check_that_all_can_be_shown(here: World, bearer: str) -> None:
-    """Read every list and every run in it, and start one more run."""
+def check_afterwards(here: World, bearer: str, tested: set[str]) -> None:
+    """Fail unless each operation was `tested`, or none; read every list and every run in it, and start one more run."""
+    assert tested in (set(), {f"{one.method} {one.path}" for one in operations()}), "not every operation was tested"
     http, headers = here.gateway.http, {"Authorization": f"Bearer {bearer}"}
     for operation in operations():
         if operation.method == "GET" and "{" not in operation.path:

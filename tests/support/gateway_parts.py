@@ -32,6 +32,7 @@ from turnwise.serving.observer import Observers
 from turnwise.serving.watches import hear_watches
 from turnwise_gateway.api import create_api
 from turnwise_gateway.server import GatewayThread
+from turnwise_gateway.watching.watch import Watch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,9 +109,13 @@ def served(
     port: int = 0,
     database: Database | None = None,
     app: App | None = None,
+    poll_seconds: float | None = None,
     **settings: Any,
 ) -> Iterator[Served]:
-    """A gateway over `database`, or the record in `directory`, for the time of the `with` block."""
+    """A gateway over `database`, or the record in `directory`, for the time of the `with` block.
+
+    `poll_seconds` is how often watchers look into the record where no one tells them.
+    """
     file, given = directory / "record.db", database
     if database is None:
         database = Database(f"sqlite:///{file}") if file.exists() else fresh_sqlite(file)
@@ -122,6 +127,9 @@ def served(
     # Nobody is behind it, so runs stay as they were accepted.
     made: ServiceSettings = load_settings(**{"moves": "coordinator"} | settings)
     api = create_api(store, own_bus, app or make_app(), made, metrics, observers)
+    if poll_seconds is not None:
+        watch: Watch = api.state.gateway.watch
+        watch.poll_seconds = poll_seconds
     try:
         with (
             GatewayThread(api, port=port) as gateway,

@@ -71,9 +71,9 @@ class Watcher:
 class Watch:
     """The watchers of this process by run; belongs to one event loop, from `open` to `close`."""
 
-    def __init__(self, bus: Bus, poll_seconds: float = POLL_SECONDS) -> None:
+    def __init__(self, bus: Bus) -> None:
         self._bus = bus
-        self.poll_seconds = poll_seconds
+        self.poll_seconds = POLL_SECONDS
         self._watchers: dict[str, set[Watcher]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._subscription: Subscription | None = None
