@@ -54,6 +54,7 @@ class App:
         """Decorate a factory; its task is known by `name`, or the function's name.
 
         `description` tells callers what the task does; without one, the first paragraph of the function's docstring.
+        Raises `ApplicationError` for a name that another task has.
         """
 
         def register(function: F) -> F:
@@ -99,7 +100,7 @@ class App:
         Decorates the factory of the task, above `@app.task`, or names the `task`. Durations are seconds; times may
         be texts as ISO 8601 has them, and those without an offset are of the wall clock in `timezone`. A task has
         several schedules if each has a `name`. The page about schedules explains the rest. Raises
-        `InvalidScheduleError`.
+        `InvalidScheduleError`, and `ApplicationError` for a name that is taken or a factory that is no task.
         """
         # Imported here: only code that declares a schedule needs its rules.
         from turnwise.api.schedule_run import declared_run

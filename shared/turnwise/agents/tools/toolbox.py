@@ -47,7 +47,8 @@ class Toolbox:
     ) -> type[ToolMessage]:
         """Make the tool known, and usable or handled as said; returns the class that was taken in.
 
-        `include_defaults` None leaves what the model is told of it as it was (at first: everything).
+        `include_defaults` None leaves what the model is told of it as it was (at first: everything). Raises
+        `ConfigurationError` for a tool without a name.
         """
         name = tool.name()
         if not name:

@@ -44,7 +44,7 @@ class Connection:
         self._opening = asyncio.Lock()
 
     async def tools(self) -> list[Any]:
-        """The definitions of all the server's tools."""
+        """The definitions of all the server's tools; raises `ToolServerUnavailableError`."""
         from mcp import MCPError
 
         found: list[Any] = []

@@ -60,7 +60,10 @@ class ExportedRecord:
         return seconds
 
     def at(self, seq: int) -> Past:
-        """The run after the last move or reply that ended at `seq` or before."""
+        """The run after the last move or reply that ended at `seq` or before.
+
+        Raises `ConflictError` (`past_unknown`) where a version wrote its events that kept nothing of the past.
+        """
         if self.pasts.unknown is not None and seq >= self.pasts.unknown:
             raise ConflictError(
                 f"event {self.pasts.unknown} of {self.run['id']} was written by a version of Turnwise that kept "

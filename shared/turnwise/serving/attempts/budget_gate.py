@@ -73,7 +73,8 @@ class ServedGate:
 
     An ask of a model that has to wait is deferred (`CallDeferred`). A handler is not, because it would have to begin
     again: its calls wait where they are for other calls and for providers, and are refused where only more budget
-    would help.
+    would help. `on_outage` is what its calls do while their provider does not answer, if their own policy does not
+    say: wait, or fail.
     """
 
     def __init__(
