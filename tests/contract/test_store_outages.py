@@ -61,11 +61,11 @@ def claims(store: Store, queue: str, worker: str) -> Claims:
 
 
 def fail(
-    store: Store, claim: Claim, target: Target, *, own: float = HOURS, shared: float = HOURS, looked: bool | None = None
+    store: Store, claim: Claim, target: Target, *, own: float = HOURS, shared: float = HOURS, probed: bool | None = None
 ) -> None:
     """Put the claim off as its worker does after a call without an answer."""
-    looks = claim.place is not None and claim.place.looks if looked is None else looked
-    down = ProviderDown(wait=lambda _failed: shared, looked=looks)
+    probes = claim.place is not None and claim.place.probes if probed is None else probed
+    down = ProviderDown(wait=lambda _failed: shared, probed=probes)
     wait = ProviderWait(target=target, tokens=0)
     waiting_for = OutageWait(model=target.provider.model)
     assert store.worker.defer(claim, Deferral(seconds=own, waiting_for=waiting_for, provider=wait, down=down))
@@ -99,7 +99,7 @@ def test_two_failures_close_the_line_and_one_at_a_time_looks(
 
     looking = store.worker.claim(queue, worker)
 
-    assert looking is not None and looking.place is not None and looking.place.looks
+    assert looking is not None and looking.place is not None and looking.place.probes
     assert store.worker.claim(queue, worker) is None, "another looks already"
     assert store.coordinator.next_in_line(queue, 100) == []
     assert isinstance(take(store, fresh, target), ProviderPlace), "a new ask may look, too"
@@ -129,8 +129,8 @@ def test_an_answer_lets_all_go_on_at_once(
     made = claims(5)
     fail(store, made[0], target, own=0.0)
     for claim in made[1:4]:
-        fail(store, claim, target, shared=0.0, looked=True)
-    fail(store, made[4], target, shared=0.0, looked=True)
+        fail(store, claim, target, shared=0.0, probed=True)
+    fail(store, made[4], target, shared=0.0, probed=True)
     looking = store.worker.claim(queue, worker)
     assert looking is not None and looking.place is not None
 
@@ -139,7 +139,7 @@ def test_an_answer_lets_all_go_on_at_once(
     assert not store.worker.provider_known(target.provider), "nothing binds its calls any more"
     waiting = [store.worker.claim(queue, worker) for _ in range(5)]
     assert sum(claim is not None for claim in waiting) == 4
-    assert all(claim.place is None or not claim.place.looks for claim in waiting if claim is not None)
+    assert all(claim.place is None or not claim.place.probes for claim in waiting if claim is not None)
 
 
 def test_a_look_whose_end_nobody_knows_is_no_answer(
@@ -201,7 +201,7 @@ def test_after_a_long_outage_those_go_on_too_that_wait_by_a_time_of_their_own(
         looking = store.worker.claim(queue, worker)
         assert looking is not None
         place = take(store, looking, target)
-        assert isinstance(place, ProviderPlace) and place.looks
+        assert isinstance(place, ProviderPlace) and place.probes
     else:
         assert looking.place is not None
         place = looking.place
@@ -326,7 +326,7 @@ def test_an_error_that_the_provider_answers_a_look_with_is_an_answer(
     fail(store, first, target)
     fail(store, second, target, shared=0.0)
     looking = store.worker.claim(queue, worker)
-    assert looking is not None and looking.place is not None and looking.place.looks
+    assert looking is not None and looking.place is not None and looking.place.probes
 
     _, hold = Calling(store, target).begin(looking)
     failed(hold, error)
@@ -348,7 +348,7 @@ def test_the_end_of_an_outage_wakes_nobody_who_waits_for_something_else(
     for claim in (third, *[None] * 2):
         claim = claim or store.worker.claim(queue, worker)
         assert claim is not None
-        fail(store, claim, target, shared=0.0, looked=True)
+        fail(store, claim, target, shared=0.0, probed=True)
 
     store.worker.provider_answered(target.provider.id)
 

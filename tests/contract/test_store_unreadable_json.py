@@ -86,7 +86,7 @@ def test_a_run_goes_on_after_a_long_outage(store: Store, text: str) -> None:
     worker = new_worker(store, queue)
     target = Target(provider=Provider(server="http://models", model=new_id("model"), account="k"), caps=Caps())
     asleep = OutageWait(model="m", error={"type": "ModelUnavailableError", "message": text})
-    down = ProviderDown(wait=lambda _failed: HOURS, looked=True)
+    down = ProviderDown(wait=lambda _failed: HOURS, probed=True)
     asked = [asked_run(store, queue) for _ in range(6)]
     for _ in asked:
         line = ProviderWait(target=target, tokens=0)

@@ -111,7 +111,7 @@ class RetryPolicy(BaseModel):
         return default == "wait" and "tries" not in self.model_fields_set
 
     def outage_wait(self, failed: int, chance: float) -> float:
-        """Seconds until the next look after `failed` ones, in an outage; `chance` is a number from 0 to 1."""
+        """Seconds until the next probe after `failed` ones, in an outage; `chance` is a number from 0 to 1."""
         return self._grown(failed, self.longest_outage_wait, chance)
 
     def _grown(self, failed: int, longest: float, chance: float) -> float:

@@ -188,7 +188,7 @@ def _retry(ask: AskRecord, wait: RetryWait) -> str:
 def _outage(ask: AskRecord, wait: OutageWait) -> str:
     message = (wait.error or {}).get("message")
     where, told = f" at {wait.server}" if wait.server else "", f" ({_short(str(message))})" if message else ""
-    # In the line of the provider one call at a time looks, and its answer lets all continue.
+    # In the line of the provider one call at a time probes, and its answer lets all continue.
     look = f"tries again at {_time(ask.due_at)}" if ask.due_at else "goes on as soon as a call of any run is answered"
     provider = f"The provider of {wait.model or 'its model'}{where}"
     return f"{provider} does not answer{told}; {ask.agent_name} {look}, until the run's deadline"

@@ -76,10 +76,10 @@ def test_two_runs_that_fail_one_after_the_other_show_that_the_provider_is_away()
     assert outage is not None
     outage = outage.failed("b", 101.0, 2.0)
 
-    assert outage is not None and outage.away and (outage.looks, outage.until) == (1, 103.0)
+    assert outage is not None and outage.away and (outage.probes, outage.until) == (1, 103.0)
     assert outage.failed("b", 500.0, 4.0) is None
     later = outage.failed("a", 500.0, 4.0)
-    assert later is not None and later.looks == 2
+    assert later is not None and later.probes == 2
 
 
 def test_failures_far_apart_have_nothing_to_do_with_each_other() -> None:
@@ -117,15 +117,15 @@ def test_a_call_that_hangs_for_longer_than_failures_are_remembered_counts_all_th
     assert later is not None and later.away
 
 
-def test_a_new_ask_looks_every_few_seconds() -> None:
-    outage = Outage(looks=1)
-    assert outage.may_look(1_000.0)
-    assert not outage.looked(1_000.0).may_look(1_014.0)
-    assert outage.looked(1_000.0).may_look(1_015.0)
+def test_a_new_ask_probes_every_few_seconds() -> None:
+    outage = Outage(probes=1)
+    assert outage.may_probe(1_000.0)
+    assert not outage.probed(1_000.0).may_probe(1_014.0)
+    assert outage.probed(1_000.0).may_probe(1_015.0)
 
 
 def test_it_survives_being_written_down_beside_the_names_of_limits() -> None:
-    outage = Outage(looks=3, run="run_1", until=1234.5, new_at=7.25)
+    outage = Outage(probes=3, run="run_1", until=1234.5, new_at=7.25)
     assert Outage.load(outage.dump()) == outage
     assert Outage.load("tokens") is None
     assert Outage.load(None) is None

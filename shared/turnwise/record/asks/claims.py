@@ -205,9 +205,9 @@ class Claims(RecordPart):
             given["new_failures"] = ask.failures if deferral.failures is None else deferral.failures
             if wait is not None and down is not None:
                 given |= {"new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
-                look_in = note_failure(self._database, transaction.connection, ask, wait, down)
-                if look_in is not None:  # no one knows for how long, so all wait together
-                    due_at, given["new_due_at"] = transaction.now + look_in, None
+                probe_in = note_failure(self._database, transaction.connection, ask, wait, down)
+                if probe_in is not None:  # no one knows for how long, so all wait together
+                    due_at, given["new_due_at"] = transaction.now + probe_in, None
             elif wait is not None:  # not the time counts, but that the provider has room
                 given |= {"new_due_at": None, "new_bucket": wait.target.provider.id, "new_tokens": wait.tokens}
             change_one(transaction.connection, _DEFER, given, AskStatus.RUNNABLE)

@@ -13,7 +13,7 @@ from typing import cast
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.models.limits.outage import LOOK_SECONDS, Outage
+from turnwise.models.limits.outage import PROBE_SECONDS, Outage
 from turnwise.models.limits.provider import Target
 from turnwise.models.limits.window import Caps, LimitKind, Room, Window
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
@@ -128,12 +128,12 @@ class Bucket:
         """
         return self.limits.any or self.window.closed_until > 0 or self.outage is not None
 
-    def room(self, tokens: int, *, looking: bool = False) -> Room:
-        """Return when a call of so many tokens has room; one that looks whether the provider is back heeds limits
+    def room(self, tokens: int, *, probing: bool = False) -> Room:
+        """Return when a call of so many tokens has room; one that probes whether the provider is back heeds limits
         alone.
         """
         limits = self.limits
-        if self.away and not looking and self._open_at > self.now:
+        if self.away and not probing and self._open_at > self.now:
             return Room(at=self._open_at, limit="outage")
         room = self.window.room(limits, tokens, self.now)
         if room.limit is None and limits.concurrency is not None and self._under_way() >= limits.concurrency:
@@ -151,33 +151,38 @@ class Bucket:
             driver.run(self._connection, _BEGIN, [self._call(ask, token, call_no)])
         self.window, place = self.window.take(limits, tokens, self.now)
         if self.away:
-            self._open_at = self.now + LOOK_SECONDS
+            self._open_at = self.now + PROBE_SECONDS
         self.save()
         return ProviderPlace(
-            bucket=self.id, caps=limits, window=self.window, place=place, call_no=call_no, looks=self.outage is not None
+            bucket=self.id,
+            caps=limits,
+            window=self.window,
+            place=place,
+            call_no=call_no,
+            probes=self.outage is not None,
         )
 
-    def new_ask_looks(self) -> bool:
-        """Let an ask that has not failed look whether the provider is back, if none did lately."""
-        if self.outage is None or not self.outage.may_look(self.now):
+    def new_ask_probes(self) -> bool:
+        """Let an ask that has not failed probe whether the provider is back, if none did lately."""
+        if self.outage is None or not self.outage.may_probe(self.now):
             return False
-        self.outage = self.outage.looked(self.now)
+        self.outage = self.outage.probed(self.now)
         return True
 
     def failed(self, run_id: str, down: ProviderDown) -> float | None:
-        """A call of the run got no answer; seconds until someone in line looks again.
+        """A call of the run got no answer; seconds until someone in line probes again.
 
         None if that run alone has failed, so that it waits by a time of its own.
         """
-        if self.away and self._open_at > self.now and not down.looked:
+        if self.away and self._open_at > self.now and not down.probed:
             return self._open_at - self.now  # it began before the others had failed
         before = self.outage or Outage()
-        wait = down.wait(before.looks + 1)
+        wait = down.wait(before.probes + 1)
         answered = None if down.answered is None else self.now - down.answered
         after = before.failed(run_id, self.now, wait, began=self.now - down.lasted, answered=answered)
         if after is None:
             if before.away:
-                self._open_at = self.now  # the others may look
+                self._open_at = self.now  # the others may probe
         else:
             self.outage = after
             self._open_at = self.now + wait if after.away else self._open_at

@@ -98,9 +98,9 @@ class Providers(RecordPart):
         """
         bucket = lock_or_make(self._database, connection, target)
         in_handler = claim.ask.responder != "llm"
-        looking = bucket.away and (in_handler or bucket.new_ask_looks())
-        room = bucket.room(tokens, looking=looking)
-        if room.limit is None and not looking and claim.ask.responder == "llm" and bucket.somebody_waits():
+        probing = bucket.away and (in_handler or bucket.new_ask_probes())
+        room = bucket.room(tokens, probing=probing)
+        if room.limit is None and not probing and claim.ask.responder == "llm" and bucket.somebody_waits():
             return Room(at=bucket.now, limit=bucket.open_for)
         return bucket.take(claim.ask, claim.token, tokens, call_no) if room.limit is None else room
 
@@ -117,7 +117,7 @@ class Providers(RecordPart):
         if announced is not None and _old_news(announced, held):
             announced = None
         limited = held.caps.tokens is not None or held.caps.concurrency is not None
-        if announced is None and not limited and not held.looks:
+        if announced is None and not limited and not held.probes:
             return
         with self._database.begin() as connection:
             bucket = lock(connection, held.bucket)
@@ -125,7 +125,7 @@ class Providers(RecordPart):
                 bucket.window = bucket.window.settle(held.caps, held.place, tokens)
                 if announced is not None:
                     bucket.window = bucket.window.announced(announced, held.place)
-                if answered and held.looks:
+                if answered and held.probes:
                     _go_on(connection, bucket)
                 bucket.leave(claim.ask, claim.token, held)
 
@@ -197,7 +197,7 @@ def wait_for_room(database: Database, connection: Connection, wait: ProviderWait
 def note_failure(
     database: Database, connection: Connection, ask: AskRecord, wait: ProviderWait, down: ProviderDown
 ) -> float | None:
-    """Note that the provider did not answer the ask; seconds until someone in its line looks again.
+    """Note that the provider did not answer the ask; seconds until someone in its line probes again.
 
     None if only this run's calls fail, so that it waits by a time of its own.
     """

@@ -64,13 +64,13 @@ class Reply:
 class ProviderDown:
     """A deferred ask's provider did not answer.
 
-    `wait` gives the seconds for which no one looks whether it is back, after so many looks that failed. `looked`: the
-    call that failed was such a look. `lasted`: seconds that the call took. `answered`: seconds since the process that
+    `wait` gives the seconds for which no one probes whether it is back, after so many probes that failed. `probed`: the
+    call that failed was a probe. `lasted`: seconds that the call took. `answered`: seconds since the process that
     made it saw the provider answer a call, None if it never did.
     """
 
     wait: Callable[[int], float]
-    looked: bool = False
+    probed: bool = False
     lasted: float = 0.0
     answered: float | None = None
 

@@ -339,7 +339,7 @@ class AgentRecord(RowRecord):
 class ProviderPlace:
     """A place with a provider, taken for call `call_no` of a claim; `caps` and `window` are as they were then.
 
-    `looks`: the call looks whether a provider that was away is back.
+    `probes`: the call probes whether a provider that was away is back.
     """
 
     bucket: str
@@ -347,7 +347,7 @@ class ProviderPlace:
     window: Window
     place: LimitPlace
     call_no: str
-    looks: bool = False
+    probes: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

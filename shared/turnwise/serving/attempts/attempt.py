@@ -50,8 +50,8 @@ from turnwise.serving.moves.run_end import error_record
 logger = logging.getLogger(__name__)
 
 _AWAY = "database_away"
-# Seconds between two looks at most whether a provider is back. It is one call for all that wait, so it is cheap.
-_LONGEST_LOOK = 60.0
+# Seconds between two probes at most whether a provider is back. It is one call for all that wait, so it is cheap.
+_LONGEST_PROBE_WAIT = 60.0
 # Seconds in which no one claims an ask whose reading met an outage again: doubled with each of its claims, up to the
 # last. After the first one there is no pause: the database is back, or its release could not be written.
 _FIRST_PAUSE, _LAST_PAUSE = 0.5, 10.0
@@ -153,7 +153,7 @@ class Attempt:
     def _interrupted(self, interruption: Interruption) -> Outcome | None:
         if isinstance(interruption, RetryLater):
             model = self._model() if self.claim.ask.responder == "llm" else None
-            line = self.gate.unanswered(partial(_look_in, interruption)) if interruption.outage else None
+            line = self.gate.unanswered(partial(_probe_in, interruption)) if interruption.outage else None
             return deferral(interruption, self.claim.ask, self._place, model, line)
         if isinstance(interruption, OutcomeUnknown):
             return self._parked(interruption)
@@ -279,9 +279,9 @@ def _new_document(document: ChatDocument | None, body: Json | None) -> NewDocume
     return NewDocument(id=document.metadata.id, body=body, parent_id=document.metadata.parent_id or None)
 
 
-def _look_in(later: RetryLater, failed: int) -> float:
-    """Seconds until someone looks again, after so many failed looks of all."""
-    return min(later.failure.outage_wait(failed, later.failure.agent), _LONGEST_LOOK)
+def _probe_in(later: RetryLater, failed: int) -> float:
+    """Seconds until someone probes again, after so many failed probes of all."""
+    return min(later.failure.outage_wait(failed, later.failure.agent), _LONGEST_PROBE_WAIT)
 
 
 def _taken_over(interruption: Interruption) -> RaisedError:

@@ -58,7 +58,7 @@ class ServedProviders:
                 if now - asked < _TRUSTED:
                     return provider in self._known
                 self._asked[provider] = now  # one looks again, the others go by what he saw before
-        # Until someone has seen the record, everybody looks: nothing is known of a look that continues.
+        # Until someone has seen the record, everybody looks: nothing is known of a probe that continues.
         known = self.store.provider_known(provider)
         with self._lock:
             self._asked[provider] = now
@@ -107,8 +107,8 @@ class Places:
         self._lock = threading.Lock()
         self._last = 0
         self._held: dict[int, ProviderPlace] = {}
-        # Whether a call of this claim looked whether a provider is back.
-        self.looked = claim.place is not None and claim.place.looks
+        # Whether a call of this claim probed whether a provider is back.
+        self.probed = claim.place is not None and claim.place.probes
 
     def bind(self, call: ModelCall) -> bool:
         """Return whether the call has to take a place; one that came with the claim is its own at once."""
@@ -119,7 +119,7 @@ class Places:
             if self._waiting is not None and self._waiting.bucket == target.provider.id:
                 held, self._waiting = self._waiting, None
                 self._held[id(call)] = held
-                if held.looks:
+                if held.probes:
                     self._providers.failing(target.provider)
                 return False
         return self._providers.limits(target)
@@ -133,7 +133,7 @@ class Places:
             no = str(self._last)
         tokens = call.likely_tokens
         taken = self._store.take_place(transaction.connection, self._claim, target, tokens, no)
-        if taken.limit == "outage" if isinstance(taken, Room) else taken.looks:
+        if taken.limit == "outage" if isinstance(taken, Room) else taken.probes:
             self._providers.failing(target.provider)
         if isinstance(taken, Room):
             model, server = target.provider.model, target.provider.server
@@ -145,7 +145,7 @@ class Places:
             )
         with self._lock:
             self._held[id(call)] = taken
-            self.looked = taken.looks or self.looked
+            self.probed = taken.probes or self.probed
         return None
 
     def settled(self, call: ModelCall, tokens: int, announced: RateLimits | None, *, answered: bool = True) -> None:
@@ -172,7 +172,7 @@ class Places:
 
             def write() -> None:
                 self._store.close_provider(target, announced)
-                if held is not None and held.looks:
+                if held is not None and held.probes:
                     self._store.provider_answered(held.bucket)
                 if held is not None:
                     self._store.release_place(self._claim, held)
@@ -192,7 +192,7 @@ class Places:
         """For the record that the provider did not answer a call of so many seconds; `wait` as in `ProviderDown`."""
         answered = self._providers.answered_ago(provider)
         self._providers.failing(provider)
-        return ProviderDown(wait=wait, looked=self.looked, lasted=lasted, answered=answered)
+        return ProviderDown(wait=wait, probed=self.probed, lasted=lasted, answered=answered)
 
     def close(self) -> None:
         """All calls of the claim are over; one that came with it may not have been made."""
@@ -203,7 +203,7 @@ class Places:
 
     def _answered(self, provider: Provider, held: ProviderPlace | None) -> None:
         # What gave a place of those who look back has told the record by that.
-        if self._providers.answered(provider) and (held is None or not held.looks):
+        if self._providers.answered(provider) and (held is None or not held.probes):
             self._write(lambda: self._store.provider_answered(provider.id), None, None)
 
     def _pop(self, call: ModelCall) -> ProviderPlace | None:
