@@ -16,7 +16,7 @@ from turnwise.processes.settings import ServiceSettings
 from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.store import Store
 from turnwise.record.values.kept_errors import RaisedError
-from turnwise.serving.bus_watch import Hearing
+from turnwise.serving.bus_watch import BusWatch
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.incarnation import Incarnation
 from turnwise.serving.moves.move import fail
@@ -84,7 +84,7 @@ class Coordinator:
             version=version,
             paused=self._paused,
         )
-        self.hearing = Hearing(store.clock, settings.deaf_seconds)
+        self.hearing = BusWatch(store.clock, settings.deaf_seconds)
         self._incarnation = Incarnation(
             store.process, COORDINATOR, [COORDINATOR_QUEUE], app.version, settings.beat_seconds, settings.lease_seconds
         )

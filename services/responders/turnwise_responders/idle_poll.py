@@ -9,7 +9,7 @@ from turnwise.base.clock import Thread
 from turnwise.bus.base import Bus
 from turnwise.errors import BrokerUnavailableError, EnvironmentFault
 from turnwise.record.roles.worker import WorkerRole
-from turnwise.serving.bus_watch import Hearing
+from turnwise.serving.bus_watch import BusWatch
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class IdlePoll:
         self,
         store: WorkerRole,
         bus: Bus,
-        hearing: Hearing,
+        hearing: BusWatch,
         serve: Callable[[str], bool],
         busy: Callable[[], int],
         note_deaf: Callable[[bool], None],

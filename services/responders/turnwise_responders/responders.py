@@ -26,7 +26,7 @@ from turnwise.record.values.records import Claim
 from turnwise.serving.attempts.answering import Answering
 from turnwise.serving.attempts.attempt import unread
 from turnwise.serving.attempts.provider_places import ServedProviders
-from turnwise.serving.bus_watch import Hearing
+from turnwise.serving.bus_watch import BusWatch
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.incarnation import Incarnation
 from turnwise.serving.moves.moved import Moved
@@ -76,7 +76,7 @@ class Responders:
         self._slice_seconds = settings.slice_seconds
         self._queues = frozenset(queues)
         self._paused = paused
-        self.hearing = Hearing(self._clock, settings.deaf_seconds)
+        self.hearing = BusWatch(self._clock, settings.deaf_seconds)
         self._stopping = self._clock.event()
         self._draining = False
         self._drain_seconds = settings.drain_seconds

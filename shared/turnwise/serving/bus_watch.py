@@ -10,7 +10,7 @@ from turnwise.base.clock import Clock
 logger = logging.getLogger(__name__)
 
 
-class Hearing:
+class BusWatch:
     """Told of each message that comes, and of work that was found although none came.
 
     It is deaf once such work was found twice, `seconds` apart, and nothing was heard in between nor in the `seconds`

@@ -12,7 +12,7 @@ from tests.support.store_parts import asked_run, new_worker
 from turnwise.base.clock import SystemClock, Thread
 from turnwise.bus.in_process import InProcessBus
 from turnwise.record.store import Store
-from turnwise.serving.bus_watch import Hearing
+from turnwise.serving.bus_watch import BusWatch
 from turnwise_responders.idle_poll import IdlePoll
 
 SECONDS = 5.0
@@ -47,7 +47,7 @@ class Worker:
     def __init__(self, store: Store, clock: Hands) -> None:
         self.busy = 0
         self.served: list[str] = []
-        self.clock, self.hearing = clock, Hearing(clock, SECONDS)
+        self.clock, self.hearing = clock, BusWatch(clock, SECONDS)
         self._store, self._id = store, new_worker(store, "llm")
         parts = (store.worker, InProcessBus(), self.hearing)
         self.paused: set[str] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwise.base.clock import SystemClock
-from turnwise.serving.bus_watch import Hearing
+from turnwise.serving.bus_watch import BusWatch
 
 
 class Hands(SystemClock):
@@ -17,7 +17,7 @@ class Hands(SystemClock):
 
 def test_work_that_is_found_twice_after_a_long_silence_means_deaf() -> None:
     clock = Hands()
-    hearing = Hearing(clock, 5.0)
+    hearing = BusWatch(clock, 5.0)
     clock.now += 6
     hearing.missed()
     clock.now += 4
@@ -33,7 +33,7 @@ def test_work_that_is_found_twice_after_a_long_silence_means_deaf() -> None:
 
 def test_silence_alone_is_no_deafness() -> None:
     clock = Hands()
-    hearing = Hearing(clock, 5.0)
+    hearing = BusWatch(clock, 5.0)
     assert not hearing.silent()
     clock.now += 1_000
     assert hearing.silent()
@@ -42,7 +42,7 @@ def test_silence_alone_is_no_deafness() -> None:
 
 def test_work_that_is_found_among_messages_means_nothing() -> None:
     clock = Hands()
-    hearing = Hearing(clock, 5.0)
+    hearing = BusWatch(clock, 5.0)
     for _ in range(10):
         clock.now += 4
         hearing.missed()
@@ -52,7 +52,7 @@ def test_work_that_is_found_among_messages_means_nothing() -> None:
 
 def test_a_message_ends_deafness_and_it_begins_anew() -> None:
     clock = Hands()
-    hearing = Hearing(clock, 5.0)
+    hearing = BusWatch(clock, 5.0)
     for _ in range(2):
         clock.now += 6
         hearing.missed()
