@@ -48,7 +48,7 @@ from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved
 from turnwise.testing import Scenario
-from turnwise_responders.claimed_asks import Holdings
+from turnwise_responders.claimed_asks import ClaimedAsks
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -119,10 +119,10 @@ def no_letting_go(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_second_look_at_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     """A claim whose answer was lost is not looked for."""
 
-    def forget(self: Holdings, worker: str) -> None:
+    def forget(self: ClaimedAsks, worker: str) -> None:
         self._in_doubt = False
 
-    monkeypatch.setattr(Holdings, "clear_up", forget)
+    monkeypatch.setattr(ClaimedAsks, "clear_up", forget)
 
 
 def no_idempotency(monkeypatch: pytest.MonkeyPatch) -> None:

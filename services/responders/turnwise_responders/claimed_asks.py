@@ -15,7 +15,7 @@ from turnwise.record.values.records import Claim
 logger = logging.getLogger(__name__)
 
 
-class Holdings:
+class ClaimedAsks:
     """The asks in hand; used by every thread of the process.
 
     The answer to a claim's commit may be lost: then the ask is held by a process that lives and does not know of it,

@@ -25,7 +25,7 @@ from turnwise.serving.moves.move import Mover
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.observer import Observers
 from turnwise_responders.carrying import RunCarrier
-from turnwise_responders.claimed_asks import Holdings
+from turnwise_responders.claimed_asks import ClaimedAsks
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class ReplyWriter:
     """Writes replies, each with the run's next move if there is a `mover`; `stopping` ends waits for the database."""
 
     def __init__(
-        self, record: WorkerRole, mover: Mover | None, observers: Observers, holdings: Holdings, stopping: Event
+        self, record: WorkerRole, mover: Mover | None, observers: Observers, holdings: ClaimedAsks, stopping: Event
     ) -> None:
         self._record = record
         self._mover = mover

@@ -35,7 +35,7 @@ from turnwise.serving.moves.versions import taken_over
 from turnwise.serving.observer import Observers
 from turnwise_responders.batch_rounds import BatchRounds
 from turnwise_responders.carrying import RunCarrier
-from turnwise_responders.claimed_asks import Holdings
+from turnwise_responders.claimed_asks import ClaimedAsks
 from turnwise_responders.in_flight import InFlight
 from turnwise_responders.leased_record import LeasedRecord
 from turnwise_responders.reply_writer import ReplyWriter, refused
@@ -80,7 +80,7 @@ class Responders:
         self._stopping = self._clock.event()
         self._draining = False
         self._drain_seconds = settings.drain_seconds
-        self._holdings = Holdings(record)
+        self._holdings = ClaimedAsks(record)
         self._writer = ReplyWriter(record, mover, observers, self._holdings, self._stopping)
         self._incarnation = Incarnation(
             (beat_store or store).process,
@@ -205,7 +205,7 @@ class Responders:
         """End the run of an ask after an error that nothing has caught.
 
         This process is alive, so no sweep would take the ask over. Given back, it would meet the error again. If the
-        end cannot be written either, `Holdings` sees to it as if this process had been lost.
+        end cannot be written either, `ClaimedAsks` sees to it as if this process had been lost.
         """
         kept = RaisedError(
             type=type(error).__name__, message=f"the ask cannot be answered: {error}", place=claim.ask.path

@@ -24,7 +24,7 @@ from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.outcomes import Deferral
 from turnwise.record.values.records import AskRecord, Claim
 from turnwise.testing import MockLMConfig
-from turnwise_responders.claimed_asks import Holdings
+from turnwise_responders.claimed_asks import ClaimedAsks
 
 app = App("desk", version="1")
 
@@ -71,7 +71,7 @@ def test_what_was_claimed_unawares_can_be_claimed_again(store: DeafStore) -> Non
     with Desk(store, app) as served:
         for _ in range(2):
             served.coordinator.move(served.submit("desk"))
-        me, holdings = worker(store), Holdings(store.worker)
+        me, holdings = worker(store), ClaimedAsks(store.worker)
         with holdings.claim(f"llm-{served.own}", me) as held:
             assert held is not None
             store.worker.deaf = True
@@ -91,7 +91,7 @@ def test_what_was_claimed_unawares_can_be_claimed_again(store: DeafStore) -> Non
 def test_an_ask_that_another_thread_has_claimed_again_meanwhile_is_known(store: DeafStore) -> None:
     with Desk(store, app) as served:
         served.coordinator.move(served.submit("desk"))
-        me, holdings = worker(store), Holdings(store.worker)
+        me, holdings = worker(store), ClaimedAsks(store.worker)
         queue = f"llm-{served.own}"
         with ExitStack() as second:
             with holdings.claim(queue, me) as first:
@@ -127,7 +127,7 @@ def test_an_ask_that_cannot_be_cleared_up_keeps_nothing_else_from_being_claimed(
     with Desk(store, app) as served:
         for _ in range(3):
             served.coordinator.move(served.submit("desk"))
-        me, holdings, queue = worker(store), Holdings(store.worker), f"llm-{served.own}"
+        me, holdings, queue = worker(store), ClaimedAsks(store.worker), f"llm-{served.own}"
         if unknown:
             assert store.worker.claim(queue, me) is not None
             store.worker.deaf = True
@@ -160,7 +160,7 @@ def test_an_ask_that_cannot_be_cleared_up_keeps_nothing_else_from_being_claimed(
 def test_there_is_nothing_to_clear_up_after_claims_that_went_well(store: DeafStore) -> None:
     with Desk(store, app) as served:
         served.coordinator.move(served.submit("desk"))
-        me, holdings = worker(store), Holdings(store.worker)
+        me, holdings = worker(store), ClaimedAsks(store.worker)
         taken = store.worker.claim(f"llm-{served.own}", me)  # by somebody else under this name
         assert taken is not None
         holdings.clear_up(me)
