@@ -13,7 +13,7 @@ from turnwise.base.text import visible
 from turnwise.cli.text.event_lines import EventLines
 from turnwise.cli.text.messages import as_json, document_text
 from turnwise.cli.text.run import print_run, result_text
-from turnwise.cli.wait_notices import Silence
+from turnwise.cli.wait_notices import WaitNotices
 from turnwise.models.base import StreamEventType
 from turnwise.transcripts.entry import Entry, RunTitle
 from turnwise.transcripts.from_events import EventReader
@@ -41,7 +41,7 @@ class ChatScreen:
         self._sink = ScreenSink(self._out, color=colored(self._out))
         self._sink.open(RunTitle(task=run.task))
         self._pieces = _Pieces(self._sink) if self._out.isatty() else None
-        self._silence = Silence(client, run.id, self._tell)
+        self._silence = WaitNotices(client, run.id, self._tell)
         self._lines = EventLines(width=400)
         self._reader = EventReader()
         self._said = ""

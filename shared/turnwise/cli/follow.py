@@ -16,7 +16,7 @@ from turnwise.cli.text.console import console
 from turnwise.cli.text.event_lines import ENDS, EventLines
 from turnwise.cli.text.messages import as_json as json_of
 from turnwise.cli.text.run import print_run
-from turnwise.cli.wait_notices import Silence
+from turnwise.cli.wait_notices import WaitNotices
 
 if TYPE_CHECKING:
     from turnwise.client import Client
@@ -32,7 +32,7 @@ def follow(client: Client, run_id: str, *, as_json: bool = False) -> int:
     that ended the run is told on stderr, also with `as_json`. When nothing happens for a while, it says why.
     """
     out, lines = console(), EventLines(width=400)
-    silence = Silence(client, run_id, lambda sentence: out.print(sentence, style="dim"))
+    silence = WaitNotices(client, run_id, lambda sentence: out.print(sentence, style="dim"))
     last: dict[str, int] = {}
     for event in client.events(run_id) if as_json else silence.between(client.events(run_id)):
         if isinstance(event, EventView):

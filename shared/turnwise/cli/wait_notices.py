@@ -17,7 +17,7 @@ T = TypeVar("T")
 _SILENCE = 3.0
 
 
-class Silence:
+class WaitNotices:
     """Calls `say` with the sentence why the run waits whenever no event came for `seconds`, each sentence once."""
 
     def __init__(self, client: Client, run_id: str, say: Callable[[str], None], seconds: float = _SILENCE) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from tests.support.client_views import run_view
 
 from turnwise.api.runs import RunWithTree
-from turnwise.cli.wait_notices import Silence
+from turnwise.cli.wait_notices import WaitNotices
 from turnwise.client import Client
 
 
@@ -40,7 +40,7 @@ def test_silence_is_explained_once_for_each_cause() -> None:
     said: list[str] = []
     client = Waiting([{"sentence": "One."}, {"sentence": "One."}, None, {"sentence": "Two."}], often=6)
 
-    events = list(Silence(client, "run_1", said.append, seconds=0.01).between(_events(client)))
+    events = list(WaitNotices(client, "run_1", said.append, seconds=0.01).between(_events(client)))
 
     assert events == [{"seq": 1}, {"seq": 2}]
     assert said == ["One.", "Two."]
@@ -49,6 +49,6 @@ def test_silence_is_explained_once_for_each_cause() -> None:
 def test_a_run_that_says_something_is_not_asked() -> None:
     client = Waiting([{"sentence": "One."}], often=1)
 
-    list(Silence(client, "run_1", lambda _sentence: None, seconds=60).between(iter([{"seq": 1}, {"seq": 2}])))
+    list(WaitNotices(client, "run_1", lambda _sentence: None, seconds=60).between(iter([{"seq": 1}, {"seq": 2}])))
 
     assert not client.asked.is_set()
