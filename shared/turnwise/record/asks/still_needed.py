@@ -36,7 +36,7 @@ _HELD = (
 )
 
 
-class Wanted(RecordPart):
+class StillNeeded(RecordPart):
     """Looks at many claims at once, without locks."""
 
     def unwanted(self, claims: Sequence[Claim]) -> list[tuple[Claim, Literal["ended", "lost"]]]:

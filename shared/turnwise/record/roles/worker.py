@@ -7,7 +7,7 @@ from turnwise.record.asks.claims import Claims
 from turnwise.record.asks.parking import AskParking
 from turnwise.record.asks.receipts import Receipts
 from turnwise.record.asks.replies import Replies
-from turnwise.record.asks.still_needed import Wanted
+from turnwise.record.asks.still_needed import StillNeeded
 from turnwise.record.asks.unclaimed import Overlooked
 from turnwise.record.budgets.providers import ProviderLines, Providers
 from turnwise.record.budgets.reservations import Reservations
@@ -26,7 +26,7 @@ class WorkerRole(
     Replies,
     Receipts,
     AskParking,
-    Wanted,
+    StillNeeded,
     Overlooked,
     Reservations,
     Providers,
