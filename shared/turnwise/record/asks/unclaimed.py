@@ -25,7 +25,7 @@ _WAITING = (
 _WAITING_FOR_NOBODY = _WAITING.where(asks.c.bucket.is_(None))
 
 
-class Overlooked(RecordPart):
+class Unclaimed(RecordPart):
     """Looks without locks."""
 
     def overlooked(self, queues: Sequence[str], age: float, *, in_line: bool = True) -> dict[str, int]:

@@ -8,7 +8,7 @@ from turnwise.record.asks.parking import AskParking
 from turnwise.record.asks.receipts import Receipts
 from turnwise.record.asks.replies import Replies
 from turnwise.record.asks.still_needed import StillNeeded
-from turnwise.record.asks.unclaimed import Overlooked
+from turnwise.record.asks.unclaimed import Unclaimed
 from turnwise.record.budgets.providers import ProviderLines, Providers
 from turnwise.record.budgets.reservations import Reservations
 from turnwise.record.provider_batches.collecting import CollectedAsks
@@ -27,7 +27,7 @@ class WorkerRole(
     Receipts,
     AskParking,
     StillNeeded,
-    Overlooked,
+    Unclaimed,
     Reservations,
     Providers,
     ProviderLines,
