@@ -24,7 +24,7 @@ from turnwise.serving.moves.first_moves import FirstMoves
 from turnwise.serving.observer import NO_OBSERVERS, Observers
 from turnwise.serving.webhooks.addresses import AddressRules
 from turnwise_gateway.access import audit
-from turnwise_gateway.access.authentication import Door
+from turnwise_gateway.access.authentication import Authentication
 from turnwise_gateway.access.identity import AnyOf, Identity, Keys, SharedToken
 from turnwise_gateway.access.open_requests import Admission
 from turnwise_gateway.access.rates import Rates
@@ -190,7 +190,7 @@ def _add_middleware(
     if settings.auth != "none":
         api.add_middleware(RefusedChanges, record=record)
     api.add_middleware(Rates, settings=settings)
-    api.add_middleware(Door, record=record, identity=known_by)
+    api.add_middleware(Authentication, record=record, identity=known_by)
     api.add_middleware(PathCheck)
     api.add_middleware(DoorErrors)
     api.add_middleware(AccessLog)

@@ -39,7 +39,7 @@ _SIGN_IN = "/v1/sign-in"
 _LONGEST = 200
 
 
-class Door:
+class Authentication:
     """ASGI middleware: puts the `Caller` into the request's scope, or answers 401 or 403.
 
     A header `Authorization` decides alone, right or wrong; only without one the sign-in cookie counts. Without an
