@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from turnwise.errors import IllegalTransitionError
 
@@ -45,6 +45,8 @@ class Transition(NamedTuple):
 
 
 Status = TypeVar("Status", RunStatus, AskStatus)
+# Whoever an ask is to: a model, the handlers of an agent, or a human.
+ResponderKind = Literal["llm", "agent", "user"]
 
 # In the order of the enum, because the conditions of partial indexes repeat it.
 UNFINISHED = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING)
@@ -114,6 +116,16 @@ def passed(source: Status | None, target: Status) -> Status:
             "run's lock, or add the transition to turnwise.record.states"
         )
     return target
+
+
+def status_of_new_ask(responder: ResponderKind) -> AskStatus:
+    """Return the status in which an ask of `responder` begins, or begins again."""
+    return AskStatus.OPEN if responder == "user" else AskStatus.RUNNABLE
+
+
+def status_while_asked(responder: ResponderKind) -> RunStatus:
+    """Return the status of a run whose new ask is one of `responder`."""
+    return RunStatus.WAITING if responder == "user" else RunStatus.RUNNING
 
 
 def sources(target: Status) -> tuple[Status, ...]:

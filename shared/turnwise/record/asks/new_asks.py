@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import MISSING, fields
 from operator import attrgetter
 
-from turnwise.record.states import AskStatus, passed
+from turnwise.record.states import AskStatus, passed, status_of_new_ask
 from turnwise.record.values.records import AskRecord, Json, NewAsk, RunRecord
 
 _GIVEN = tuple(field.name for field in fields(NewAsk))
@@ -16,7 +16,7 @@ _BLANK: Json = {field.name: field.default for field in fields(AskRecord) if fiel
 
 def ask_record(ask: NewAsk, run: RunRecord, holder: str | None, now: float) -> AskRecord:
     """Return the ask as it is written: runnable, open for a human's answer, or claimed by the worker `holder`."""
-    status = passed(None, AskStatus.OPEN if ask.responder == "user" else AskStatus.RUNNABLE)
+    status = passed(None, status_of_new_ask(ask.responder))
     if holder is not None:
         status = passed(status, AskStatus.LEASED)
     claims = 0 if holder is None else 1

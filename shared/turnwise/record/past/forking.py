@@ -20,7 +20,7 @@ from turnwise.record.past.restore import ExportedRecord, write_asks, write_past,
 from turnwise.record.past.retrying import waits_for
 from turnwise.record.runs.inbox import MakeAnswer, answer_in
 from turnwise.record.runs.submission import Submissions, insert_run
-from turnwise.record.states import AskStatus, RunStatus, passed
+from turnwise.record.states import AskStatus, ResponderKind, RunStatus, passed, status_of_new_ask, status_while_asked
 from turnwise.record.tenants.admission import lock_admission, require_room
 from turnwise.record.transaction.conversations import conversation_id
 from turnwise.record.transaction.journal import accepted
@@ -132,11 +132,11 @@ def _parting(record: ExportedRecord, at: int) -> Past:
     return replace(past, seq=max(past.seq, 1), agents=dict(agents), begun=dict(agents))
 
 
-def _asked(record: ExportedRecord, past: Past) -> str | None:
+def _asked(record: ExportedRecord, past: Past) -> ResponderKind | None:
     """The kind of responder whose answer is awaited."""
     if not past.started or past.awaiting is None or past.answered:
         return None
-    found: str = record.ask(past.awaiting)["responder"]
+    found: ResponderKind = record.ask(past.awaiting)["responder"]
     return found
 
 
@@ -203,7 +203,7 @@ class _Fork:
         if awaiting is not None and past.awaiting is not None and not past.answered:
             ask = self.record.ask(past.awaiting)
             waiting_for, due = waits_for(ask, awaiting).as_json(), None
-            status = RunStatus.WAITING if ask["responder"] == "user" else RunStatus.RUNNING
+            status = status_while_asked(ask["responder"])
         passed(run.status, status)
         made |= {"status": status, "awaiting": awaiting, "waiting_for": waiting_for, "move_due_at": due}
         made |= {"started_at": run.created_at, "last_frame": past.last_frame}
@@ -258,7 +258,7 @@ class _Fork:
     def _state(self, row: Json, now: float) -> Json:
         if self._is_answered(row["id"]):
             return {"status": passed(None, AskStatus.ANSWERED)}
-        status = passed(None, AskStatus.OPEN if row["responder"] == "user" else AskStatus.RUNNABLE)
+        status = passed(None, status_of_new_ask(row["responder"]))
         fresh = dict.fromkeys(
             (
                 "worker_id",

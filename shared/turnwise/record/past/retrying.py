@@ -18,7 +18,7 @@ from turnwise.record.events.run_events import RunRetried
 from turnwise.record.past.export import read_run
 from turnwise.record.past.reconstruction import ANSWERED, Past
 from turnwise.record.past.restore import ExportedRecord
-from turnwise.record.states import AskStatus, RunStatus, passed
+from turnwise.record.states import AskStatus, RunStatus, passed, status_of_new_ask, status_while_asked
 from turnwise.record.tenants.admission import lock_admission, require_room
 from turnwise.record.transaction.part import TenantPart
 from turnwise.record.transaction.run_transaction import RunTransaction
@@ -228,7 +228,7 @@ def _reopened(transaction: RunTransaction, past: Past, record: ExportedRecord, t
     last = transaction.connection.execute(_LAST_TOKEN, given).scalar_one() or 0
     ask = record.ask(past.awaiting)
     token = max(last, ask["token"]) + 1
-    status = passed(AskStatus(ask["status"]), AskStatus.OPEN if ask["responder"] == "user" else AskStatus.RUNNABLE)
+    status = passed(AskStatus(ask["status"]), status_of_new_ask(ask["responder"]))
     reopened = given | {"new_token": token, "new_traceparent": traceparent, "at": at}
     change_one(transaction.connection, _REOPEN[status], reopened, status)
     return True
@@ -244,7 +244,7 @@ def _go_on(
     waiting_for: RunWait | None = None
     if again and ask is not None:
         waiting_for = waits_for(ask, ask["id"])
-        status = RunStatus.WAITING if ask["responder"] == "user" else RunStatus.RUNNING
+        status = status_while_asked(ask["responder"])
     transaction.amend(
         status=passed(run.status, status),
         status_code=None,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from turnwise.base import json_value
 from turnwise.base.waits import RunWait
 from turnwise.models.limits.window import Caps, LimitPlace, Window
 from turnwise.record.asks.parked_reason import ParkedReason
 from turnwise.record.events.event import EventPlace
-from turnwise.record.states import FINISHED, AskStatus, RunStatus
+from turnwise.record.states import FINISHED, AskStatus, ResponderKind, RunStatus
 from turnwise.record.values.fork_origin import ForkOrigin
 from turnwise.record.values.kept_errors import KeptError
 from turnwise.record.values.row_record import RowRecord
@@ -190,7 +190,7 @@ class NewAsk:
     frame_no: int
     path: str
     agent: str
-    responder: Literal["llm", "agent", "user"]
+    responder: ResponderKind
     queue: str | None
     turn: int
     candidate: int

@@ -12,7 +12,7 @@ from turnwise.machine.state import LLM
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.record.events.ask_events import HumanAsked, TurnAsked
 from turnwise.record.events.event import EventPlace
-from turnwise.record.states import RunStatus
+from turnwise.record.states import ResponderKind, status_while_asked
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.records import AskRecord, Claim, Json, NewAsk
 from turnwise.serving.moves.run_documents import RunDocuments
@@ -80,7 +80,7 @@ class AskWriter:
         # For whoever takes the answer, which need not have this version of the application.
         extra: Json = {"default": self.tree.root.at(ask.path).default_human_response}
         new = self._new(frame, ask, place, "user", self._agent(ask), extra=extra)
-        return self._added(new, RunStatus.WAITING, wait)
+        return self._added(new, wait)
 
     def to_queue(self, frame: int, ask: Ask, queue: str, holder: str | None) -> NextAsk:
         """Write an ask for `queue`, as held by the worker `holder` if there is one."""
@@ -91,14 +91,14 @@ class AskWriter:
         agent = self._agent(ask)
         wait = ResponderWait(responder=responder, agent=self._name_of(agent), queue=queue)
         new = self._new(frame, ask, place, responder, agent, queue=queue)
-        return self._added(new, RunStatus.RUNNING, wait, holder)
+        return self._added(new, wait, holder)
 
     def _new(
         self,
         frame: int,
         ask: Ask,
         place: EventPlace,
-        responder: Literal["llm", "agent", "user"],
+        responder: ResponderKind,
         agent: str,
         *,
         queue: str | None = None,
@@ -120,9 +120,9 @@ class AskWriter:
             traceparent=current_traceparent(),
         )
 
-    def _added(self, new: NewAsk, status: RunStatus, wait: RunWait, holder: str | None = None) -> NextAsk:
+    def _added(self, new: NewAsk, wait: RunWait, holder: str | None = None) -> NextAsk:
         made = self.tx.add_ask(new, holder)
-        self.tx.change(status=status, waiting_for=wait, awaiting=made.id, move_due_at=None)
+        self.tx.change(status=status_while_asked(new.responder), waiting_for=wait, awaiting=made.id, move_due_at=None)
         return NextAsk(self.tx, made, self._name_of(new.agent))
 
     def _agent(self, ask: Ask) -> str:
