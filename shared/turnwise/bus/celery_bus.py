@@ -41,7 +41,6 @@ class CeleryBus:
         version: str | None = None,
         keys: WireKeys = NO_KEYS,
         tls: TLSFiles | None = None,
-        connections: int = _MAX_CONNECTIONS,
         heartbeat: float = HEARTBEAT,
     ) -> None:
         self._broker = BrokerURL.parse(url, tls)
@@ -51,10 +50,10 @@ class CeleryBus:
         self.connections = BrokerConnections()
         noted = self.connections.note
         self._work = PublisherPool(
-            self._broker, confirm=True, limit=connections, keys=keys, note=partial(noted, "publish")
+            self._broker, confirm=True, limit=_MAX_CONNECTIONS, keys=keys, note=partial(noted, "publish")
         )
         self._notices = PublisherPool(
-            self._broker, confirm=False, limit=connections, keys=keys, note=partial(noted, "notify")
+            self._broker, confirm=False, limit=_MAX_CONNECTIONS, keys=keys, note=partial(noted, "notify")
         )
         self._listeners: list[Listener] = []
 

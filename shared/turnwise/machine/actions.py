@@ -67,7 +67,7 @@ class Ask(NamedTuple):
 class Count(NamedTuple):
     """Count `hash` once more for this task, and tell the `n` commonest counts (none for n = 0).
 
-    One of which nothing is told may go with a move instead of being its action; see `Facts.counts_with_moves`.
+    One of which nothing is told is not the action of a move, but goes with it, in `Move.counts`.
     """
 
     path: str

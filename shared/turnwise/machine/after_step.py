@@ -64,13 +64,11 @@ class AfterStep(Scratch, ABC):
         key = message_hash(self.pending, self.agent)
         keep = spec.inf_loop_cycle_len * spec.inf_loop_wait_factor
         self.hashes = (*self.hashes, key)[-keep:]
-        due = self.turn % spec.inf_loop_cycle_len == 0
-        count = Count(spec.path, key, spec.inf_loop_cycle_len + 1 if due else 0)
-        if not due and self.facts.counts_with_moves:
-            self.counts = (*self.counts, count)
+        if self.turn % spec.inf_loop_cycle_len:  # not the turn in which to look for a loop
+            self.counts = (*self.counts, Count(spec.path, key, 0))
             return self.after_counting(())
         self.counting = True
-        return count
+        return Count(spec.path, key, spec.inf_loop_cycle_len + 1)
 
     def watch_no_answer(self, taken: ChatDocument) -> None:
         """Count answers with NO_ANSWER that come exactly two steps after the last such one."""

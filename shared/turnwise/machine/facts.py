@@ -36,8 +36,7 @@ class Facts(NamedTuple):
 
     `cost` in USD and `tokens` count the whole tree of the run so far; a limit of 0 is none. `max_turns` bounds the
     steps of any task (0: no bound). `agent` gives the facts of an agent by key; `new_id` names the documents that the
-    machine makes. `counts_with_moves`: the driver takes counts of which it is to tell nothing from `Move.counts`, so
-    that such a count is no move of its own.
+    machine makes.
     """
 
     agent: Callable[[str], AgentFacts]
@@ -50,4 +49,3 @@ class Facts(NamedTuple):
     killed: bool = False
     out_of_time: bool = False
     overrides: Overrides | None = None
-    counts_with_moves: bool = False

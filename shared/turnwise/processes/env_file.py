@@ -31,12 +31,12 @@ class EnvFile:
     faults: tuple[str, ...] = ()
 
 
-def read_env_file(name: str = ENV_FILE) -> EnvFile:
-    """Read the names and faults of a `.env` file; empty if there is none.
+def read_env_file() -> EnvFile:
+    """Read the names and faults of the `.env` file; empty if there is none.
 
     Raises `ConfigurationError` for a file that cannot be opened or is not text in UTF-8.
     """
-    path = Path(name)
+    path = Path(ENV_FILE)
     if not (path.is_file() or path.is_fifo()):  # as the settings themselves look for it
         return EnvFile()
     try:

@@ -73,9 +73,7 @@ def version_of_run(settings: ServiceSettings, app: App, wanted: str | None, task
     return version
 
 
-def run_of_tick(
-    settings: ServiceSettings, app: App, schedule: ScheduleRecord, due: float, run_id: str | None = None
-) -> NewRun:
+def run_of_tick(settings: ServiceSettings, app: App, schedule: ScheduleRecord, due: float) -> NewRun:
     """The run of a schedule's tick that is due then. Raises as `version_of_run`."""
     terms = schedule.run
     limits: dict[str, Any] = dict(terms.get("limits") or {})
@@ -86,7 +84,7 @@ def run_of_tick(
     # Where runs are pinned, a schedule that code declares is for the version of that code.
     declared = schedule.version if settings.pinned else None
     return NewRun(
-        id=run_id or new_id("run"),
+        id=new_id("run"),
         task=schedule.task,
         version=version_of_run(settings, app, terms.get("version") or declared, schedule.task),
         # Tainted as a message over HTTP is: a human may have typed it.

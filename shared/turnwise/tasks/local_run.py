@@ -211,7 +211,6 @@ class LocalRun:
             killed=cause is Cause.KILLED,
             out_of_time=cause is Cause.DEADLINE,
             overrides=self.overrides,
-            counts_with_moves=True,
         )
 
     def stop_reason(self, finish: Finish, turns: int) -> StopReason | None:

@@ -21,7 +21,6 @@ def make_celery(
     broker_url: str,
     queues: Sequence[str],
     *,
-    include: Sequence[str] = (),
     keys: WireKeys = NO_KEYS,
     tls: TLSFiles | None = None,
     prefetch_multiplier: int = 1,
@@ -44,7 +43,7 @@ def make_celery(
             "confirm_publish is off in the broker's transport options, so RabbitMQ could lose what it has accepted; "
             "leave it out or set it to True"
         )
-    app = Celery(name, broker=broker.url, include=list(include), set_as_current=False)
+    app = Celery(name, broker=broker.url, set_as_current=False)
     app.conf.update(
         broker_transport_options=options,
         task_queues=[work_queue(queue, quorum=broker.is_rabbitmq) for queue in queues],

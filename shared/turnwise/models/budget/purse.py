@@ -19,15 +19,12 @@ from turnwise.models.tokens.usage_totals import UsageSum
 class Purse:
     """The limits of one run (USD, and tokens; 0 for none), and what it has used; safe to use from many threads.
 
-    A purse made while another gate stands is within it: a call needs room in both, and counts in both. `spent` and
-    `tokens` were used before.
+    A purse made while another gate stands is within it: a call needs room in both, and counts in both.
     """
 
-    def __init__(
-        self, *, max_cost: Decimal = Decimal(0), max_tokens: int = 0, spent: Decimal = Decimal(0), tokens: int = 0
-    ) -> None:
+    def __init__(self, *, max_cost: Decimal = Decimal(0), max_tokens: int = 0) -> None:
         self._lock = threading.Lock()
-        self._budget = Budget(max_cost=max_cost, max_tokens=max_tokens, spent_cost=spent, spent_tokens=tokens)
+        self._budget = Budget(max_cost=max_cost, max_tokens=max_tokens)
         self._used = UsageSum()
         self._outer = current_gate()
 

@@ -42,7 +42,7 @@ _HELD_UP, _HELD_UP_LEAST = 0.5, 1.0
 
 _LAPSE = (
     sa.update(workers)
-    .where(workers.c.state == word("alive"), workers.c.lease_until < now() - sa.bindparam("grace", type_=sa.Double))
+    .where(workers.c.state == word("alive"), workers.c.lease_until < now())
     .values(state="dead")
     .returning(workers.c.id, workers.c.kind, workers.c.host, workers.c.pid)
 )
@@ -161,7 +161,7 @@ def _lease(is_postgres: bool) -> ReturningInsert[Any]:
 
 
 class Sweep(OrphanedReservations):
-    """One pass of each kind; the numbers of interval, grace and batch are the caller's."""
+    """One pass of each kind; how often is for the caller to decide."""
 
     _quiet_until: float | None = None
     # Seconds by which the database's clock was ahead of this process's monotonic one at the last pass.
@@ -183,8 +183,8 @@ class Sweep(OrphanedReservations):
         if held_up > max(_HELD_UP_LEAST, _HELD_UP * self._core.lease_seconds):
             self._quiet_until = self.clock.monotonic() + self._core.lease_seconds
 
-    def expire_leases(self, grace: float = 0.0) -> list[AskRecord]:
-        """Take over the asks of workers whose lease ended `grace` seconds ago. Return those that are runnable again.
+    def expire_leases(self) -> list[AskRecord]:
+        """Take over the asks of workers whose lease has ended. Return those that are runnable again.
 
         An ask that has been claimed `max_attempts` times is parked instead: a person has to say how to continue.
         """
@@ -202,7 +202,7 @@ class Sweep(OrphanedReservations):
                     return []
                 if self._restarted_lately(connection):
                     return []
-                lost = connection.execute(_LAPSE, {"grace": grace}).all()
+                lost = connection.execute(_LAPSE).all()
                 connection.execute(_FORGET)
             _tell_lost(lost)
             taken = self._retake_lost()
@@ -240,13 +240,13 @@ class Sweep(OrphanedReservations):
                 found += connection.execute(_UNENDED, given).scalars()
         return list(dict.fromkeys(found))[:limit]
 
-    def permits(self, queue: str, waiting: int, limit: int = _BATCH, version: str | None = None) -> list[AskRecord]:
+    def permits(self, queue: str, waiting: int, version: str | None = None) -> list[AskRecord]:
         """Asks to be published again: those runnable for 2 s, less the `waiting` messages of the queue.
 
         An ask given here is not counted again for 5 s, then 10, 20, 40, and from then on 60. With `version`, asks of
         runs that began with it.
         """
-        given = {"of_queue": queue, "waiting": waiting, "most": limit, "version": version}
+        given = {"of_queue": queue, "waiting": waiting, "most": _BATCH, "version": version}
         with self._database.begin() as connection:
             rows = connection.execute(_TOP_UP if version is None else _TOP_UP_PINNED, given).all()
         return sorted((ask_of(row) for row in rows), key=lambda ask: (-ask.priority, ask.created_at))

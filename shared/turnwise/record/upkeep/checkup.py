@@ -14,7 +14,9 @@ _VERSIONS = (
     sa.select(runs.c.version, sa.func.count()).where(status_in(runs.c.status, UNFINISHED)).group_by(runs.c.version)
 )
 _NEWEST = sa.select(runs.c.id).order_by(runs.c.id.desc()).limit(1)
-# A holder that is gone is noticed by a sweep within a second or two, one that is silent after its lease.
+# A sweep notices a holder that is gone within a second or two, and one that is silent after its lease. After so many
+# leases it should have.
+_LEASES = 3.0
 _HELD_BY_NOBODY = (
     sa.select(sa.func.count())
     .select_from(asks)
@@ -49,14 +51,14 @@ class Checkup(RecordPart):
         with self._database.read() as connection:
             return {row[0]: row[1] for row in connection.execute(_VERSIONS)}
 
-    def count_silent(self, leases: float = 3.0) -> int:
-        """Return how many processes fell silent so many leases ago, and no sweep has noticed."""
+    def count_silent(self) -> int:
+        """Return how many processes fell silent three leases ago, and no sweep has noticed."""
         with self._database.read() as connection:
-            given = {"patience": leases * self._core.lease_seconds}
+            given = {"patience": _LEASES * self._core.lease_seconds}
             return int(connection.execute(_SILENT, given).scalar_one())
 
-    def count_held_by_nobody(self, leases: float = 3.0) -> int:
-        """Return how many asks are held by processes that ended, or fell silent, so many leases ago."""
+    def count_held_by_nobody(self) -> int:
+        """Return how many asks are held by processes that ended, or fell silent, three leases ago."""
         with self._database.read() as connection:
-            given = {"patience": leases * self._core.lease_seconds}
+            given = {"patience": _LEASES * self._core.lease_seconds}
             return int(connection.execute(_HELD_BY_NOBODY, given).scalar_one())

@@ -131,12 +131,13 @@ class Mover:
         return Moved(run=tx.run)
 
 
-def fail(tx: RunTransaction, error: RunError, status: StatusCode = StatusCode.ERROR) -> None:
+def fail(tx: RunTransaction, error: RunError) -> None:
     """End the run with an error on record."""
     for frame in reversed(tx.frames()):
         tx.pop_frame(frame.no)
-    tx.finish(RunStatus.FAILED, status.value, error=error)
-    tx.event(RunEnded(ended=RunStatus.FAILED, status=status.value, error=error))
+    status = StatusCode.ERROR.value
+    tx.finish(RunStatus.FAILED, status, error=error)
+    tx.event(RunEnded(ended=RunStatus.FAILED, status=status, error=error))
 
 
 def wait_for_session(tx: RunTransaction, before: str) -> None:
@@ -315,7 +316,6 @@ class _Move:
             killed=run.cancel_requested_at is not None,
             out_of_time=out_of_time(self.tx),
             overrides=self.tasks.overrides,
-            counts_with_moves=True,
         )
 
     def _agent(self, key: str) -> AgentFacts:
