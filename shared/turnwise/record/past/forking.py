@@ -19,9 +19,8 @@ from turnwise.record.past.reconstruction import Past
 from turnwise.record.past.restore import ExportedRecord, write_asks, write_past, write_receipts, write_replies
 from turnwise.record.past.retrying import waits_for
 from turnwise.record.runs.inbox import MakeAnswer, answer_in
-from turnwise.record.runs.submission import Submissions, insert_run
+from turnwise.record.runs.submission import Submissions, admit_row
 from turnwise.record.states import AskStatus, ResponderKind, RunStatus, passed, status_of_new_ask, status_while_asked
-from turnwise.record.tenants.admission import lock_admission, require_room
 from turnwise.record.transaction.conversations import conversation_id
 from turnwise.record.transaction.journal import accepted
 from turnwise.record.transaction.json_differences import difference
@@ -67,33 +66,30 @@ class Forks(Submissions):
                 f"at event {new.at} of {run_id} no one is asked, so a message cannot be the answer; "
                 "fork at a human.asked or turn.asked event, or at event 1, or leave the message out"
             )
+        copy = _Fork(record, past, new, origin)
         with self._database.begin() as connection:
-            most = self._max_unfinished_runs
-            if most:
-                lock_admission(self._database, connection, origin.tenant)
-            known = self._known(connection, origin.tenant, new.idempotency_key, new.body_hash)
-            if known is not None:
-                return known, None, False
-            if most:
-                require_room(connection, origin.tenant, most)
-            copy = _Fork(record, past, new, origin)
-            run, created = insert_run(self._database, connection, self._tenant, copy.row())
-            if not created:  # the same request, sent at the same time, was a moment faster
+            run, created = admit_row(self._database, connection, self._tenant, copy.row(), self._max_unfinished_runs)
+            if not created:
                 return run, None, False
             run, ask = self._write(connection, copy, run)
-            if answer is not None:
-                time = self._database.now(connection)
-                of_fork = KnownRun(run=run, time=time, read_at=self.clock.monotonic())
-                transaction = RunTransaction(self._database, RunLock(connection), of_fork, time)
-                if asked == "user":
-                    answer_in(transaction, answer, run.awaiting, traceparent=new.traceparent)
-                transaction.flush()
-                run = transaction.run
+            if answer is not None and asked == "user":
+                run = self._answered(connection, run, answer, new.traceparent)
             elif (question := copy.open_question()) is not None:
                 send_past(connection, run, question, run.created_at)
             self._audited(connection, run.id)
         self._core.after_commit(run, [accepted(forked_from=run_id)])
         return run, ask, True
+
+    def _answered(
+        self, connection: Connection, run: RunRecord, answer: MakeAnswer, traceparent: str | None
+    ) -> RunRecord:
+        """Give the fork the answer to its question; the fork as it is then."""
+        time = self._database.now(connection)
+        of_fork = KnownRun(run=run, time=time, read_at=self.clock.monotonic())
+        transaction = RunTransaction(self._database, RunLock(connection), of_fork, time)
+        answer_in(transaction, answer, run.awaiting, traceparent=traceparent)
+        transaction.flush()
+        return transaction.run
 
     def _write(self, connection: Connection, fork: _Fork, run: RunRecord) -> tuple[RunRecord, AskRecord | None]:
         """Write what the fork has beside its row; the fork as it is then, and the ask that is open."""

@@ -70,7 +70,10 @@ class Submissions(TenantPart):
         Raises `ConflictError` (`idempotency_mismatch`) if the key was used for another request.
         """
         with self._database.read() as connection:
-            return self._known(connection, self._tenant, new.idempotency_key, new.body_hash)
+            run = _known_run(connection, self._tenant, new)
+            if run is None:
+                _refuse_used(connection, self._tenant, new.idempotency_key)
+            return run
 
     def submit_all(self, new: Sequence[NewRun]) -> list[RunRecord]:
         """Keep many runs and their first events, all or none; the runs, in this order. They are a batch of their own.
@@ -113,16 +116,6 @@ class Submissions(TenantPart):
             self._audited(transaction.connection, run_id)
             return transaction.run
 
-    def _known(self, connection: Connection, tenant: str, key: str | None, body_hash: str | None) -> RunRecord | None:
-        """The run that the idempotency key has made, None if there is none; raises `ConflictError` for another body."""
-        if key is None:
-            return None
-        row = connection.execute(_BY_KEY, {"tenant": tenant, "idempotency_key": key}).first()
-        if row is None:
-            _refuse_used(connection, tenant, key)
-            return None
-        return _same(run_of(row), key, body_hash)
-
 
 def accept(
     database: Database, connection: Connection, tenant: str, new: NewRun, most: int | None
@@ -141,33 +134,52 @@ def _admit(
     database: Database, connection: Connection, tenant: str, new: NewRun, most: int | None
 ) -> tuple[RunRecord, bool]:
     """Do the same, but for the event."""
+    run, created = admit_row(database, connection, tenant, new, most)
+    if created:
+        write_of_runs(connection, [run], [new])
+    return run, created
+
+
+def admit_row(
+    database: Database, connection: Connection, tenant: str, new: NewRun, most: int | None
+) -> tuple[RunRecord, bool]:
+    """Write the row of a run of the tenant, which may have `most` unfinished ones.
+
+    That run, or the one that its idempotency key has made, and whether it is new. Raises as `Submissions.submit`.
+    """
     if most:
         lock_admission(database, connection, tenant)
-    # In a session the key is looked up first, because taking a place changes the session.
-    earlier = _of_key(connection, tenant, new) if most or new.session_id is not None else None
-    if most and earlier is None:
+    # Without a limit the row's own key finds the earlier run. Taking a place would change the session.
+    if most or new.session_id is not None:
+        known = _known_run(connection, tenant, new)
+        if known is not None:
+            return known, False
+    if most:
         require_room(connection, tenant, most)
-    if earlier is not None:
-        return _same(earlier, new.idempotency_key, new.body_hash), False
-    run, created = insert_run(database, connection, tenant, new)
-    if not created:
-        return run, False
-    _refuse_used(connection, tenant, new.idempotency_key)
-    write_of_runs(connection, [run], [new])
-    return run, True
-
-
-def insert_run(database: Database, connection: Connection, tenant: str, new: NewRun) -> tuple[RunRecord, bool]:
-    """Write the row of a new run; that run, or the one that its idempotency key has made, and whether it is new.
-
-    Raises `ConflictError` if that key has made a run of another body.
-    """
     place = take_place(database, connection, tenant, new)
     while (run := write_run(database, connection, tenant, new, place)) is None:
-        if (known := _of_key(connection, tenant, new)) is not None:
-            return _same(known, new.idempotency_key, new.body_hash), False
+        known = _known_run(connection, tenant, new)
+        if known is not None:
+            return known, False
         # It was old, and has been deleted since: the key is free.
+    _refuse_used(connection, tenant, new.idempotency_key)
     return run, True
+
+
+def _known_run(connection: Connection, tenant: str, new: NewRun) -> RunRecord | None:
+    """Return the run that the idempotency key of `new` has made, None if there is none.
+
+    Raises `ConflictError` (`idempotency_mismatch`) if that run came from another body.
+    """
+    if new.idempotency_key is None:
+        return None
+    row = connection.execute(_BY_KEY, {"tenant": tenant, "idempotency_key": new.idempotency_key}).first()
+    if row is None:
+        return None
+    run = run_of(row)
+    if run.body_hash != new.body_hash:
+        raise mismatch(new.idempotency_key, run.id)
+    return run
 
 
 def ids_of_batch(resource: str) -> list[str] | None:
@@ -175,22 +187,8 @@ def ids_of_batch(resource: str) -> list[str] | None:
     return json.loads(resource) if resource.startswith('["') else None
 
 
-def _of_key(connection: Connection, tenant: str, new: NewRun) -> RunRecord | None:
-    """The run that the idempotency key has made, if there is one."""
-    if new.idempotency_key is None:
-        return None
-    row = connection.execute(_BY_KEY, {"tenant": tenant, "idempotency_key": new.idempotency_key}).first()
-    return run_of(row) if row is not None else None
-
-
 def _refuse_used(connection: Connection, tenant: str, key: str | None) -> None:
     """Raise `ConflictError` for a key that was used for a request that made no run."""
     other = None if key is None else used_for(connection, tenant, key)
     if key is not None and other is not None:
         raise mismatch(key, other)
-
-
-def _same(run: RunRecord, key: str | None, body_hash: str | None) -> RunRecord:
-    if run.body_hash != body_hash:
-        raise mismatch(str(key), run.id)
-    return run
