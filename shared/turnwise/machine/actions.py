@@ -6,7 +6,7 @@ What every move takes or makes is a named tuple, which takes a third of the time
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from turnwise.machine.state import TaskState
 from turnwise.messages.document import ChatDocument
@@ -140,14 +140,17 @@ Edit = Reset | CutBack | Clear | TakeBack | Seed
 # --- what happened, for logs and events --------------------------------------------------------------------------
 
 
+# `rejected`: an answer that was not valid; `null`: a stand-in for a missing answer; `none`: a step without an answer.
+TraceKind = Literal["started", "rejected", "taken", "passed", "null", "none", "finished"]
+
+
 class Trace(NamedTuple):
     """Something an observer may want to know.
 
-    `kind`: started, rejected (an answer that was not valid), taken, passed, null (a stand-in for a missing answer),
-    none (a step without an answer), finished. `responder` answered, or is the task's status for finished.
+    `responder` answered; for started, none and finished it is "". `status` is that of a finished task.
     """
 
-    kind: str
+    kind: TraceKind
     path: str
     turn: int
     responder: str = ""

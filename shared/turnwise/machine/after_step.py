@@ -107,7 +107,7 @@ class AfterStep(Scratch, ABC):
     def finish(self, status: StatusCode, loop: str = "") -> Finish:
         self.candidates, self.cursor = (), 0
         result = self.result(status)
-        self.trace.append(Trace("finished", self.spec.path, self.turn, status.value, result, self.pending, status))
+        self.trace.append(Trace("finished", self.spec.path, self.turn, "", result, self.pending, status))
         # HIST-5
         if status is not StatusCode.INF_LOOP and self.spec.erase_substeps:
             self.edits.append(CutBack(self.spec.agent, self.history_start))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from turnwise.machine.actions import Action, Ask, TakeBack, Trace
+from turnwise.machine.actions import Action, Ask, TakeBack, Trace, TraceKind
 from turnwise.machine.after_step import AfterStep
 from turnwise.machine.done import answer_is_done
 from turnwise.machine.responders import (
@@ -160,7 +160,7 @@ class Step(AfterStep):
             doc = with_tools(doc, self.agent)
         if self.no_answer is given:
             self.no_answer = doc
-        kind = "passed" if passed else "taken"
+        kind: TraceKind = "passed" if passed else "taken"
         self.trace.append(Trace(kind, self.spec.path, self.turn, responder, doc, parent))
         # ROUTE-2
         if passed:

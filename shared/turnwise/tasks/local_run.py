@@ -34,6 +34,7 @@ from turnwise.machine.actions import (
     Reset,
     TakeBack,
     Trace,
+    TraceKind,
 )
 from turnwise.machine.facts import Facts
 from turnwise.machine.spec import TaskSpec
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 # at each turn costs a tenth of it.
 _BREATH_SECONDS, _BREATH_ANSWERS = 0.005, 5
 # Kinds of traces whose document is the last one of its task's conversation.
-_TO_GO_ON_FROM = frozenset(("started", "taken", "null", "finished"))
+_TO_GO_ON_FROM: frozenset[TraceKind] = frozenset(("started", "taken", "null", "finished"))
 
 
 @dataclass

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 
 from turnwise.agents.human.answer_display import AnswerWatcher
-from turnwise.machine.actions import Action, Finish, Trace
+from turnwise.machine.actions import Action, Finish, Trace, TraceKind
 from turnwise.machine.loops import loop_message
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.entity import StatusCode
@@ -16,7 +16,7 @@ from turnwise.transcripts.entry import Entry, MessageKind, RunTitle
 from turnwise.transcripts.recorder import Recorder
 from turnwise.transcripts.sink import Sink
 
-_KINDS: dict[str, MessageKind] = {
+_KINDS: dict[TraceKind, MessageKind] = {
     "started": "given",
     "taken": "taken",
     "passed": "passed",

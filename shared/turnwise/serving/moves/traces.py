@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from turnwise.base.waits import PauseWait, SessionWait
 from turnwise.machine.actions import Trace
 from turnwise.record.events.event import EventData
@@ -13,6 +15,9 @@ def traced(item: Trace, waited_for: SessionWait | PauseWait | None) -> EventData
     document = item.document.metadata.id if item.document is not None else None
     responder = item.responder or None
     match item.kind:
+        case "taken" | "passed" | "null":
+            passed, null = item.kind == "passed", item.kind == "null"
+            return TurnTaken(document=document, responder=responder, passed=passed, null=null)
         case "started":
             return TaskStarted(document=document, waited_for=waited_for, responder=responder)
         case "finished":
@@ -22,5 +27,5 @@ def traced(item: Trace, waited_for: SessionWait | PauseWait | None) -> EventData
             return TurnRejected(document=document, responder=responder)
         case "none":
             return TurnNone(document=document, responder=responder)
-    passed, null = item.kind == "passed", item.kind == "null"
-    return TurnTaken(document=document, responder=responder, passed=passed, null=null)
+        case unknown:
+            assert_never(unknown)
