@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -146,6 +147,21 @@ def refused_key(place: Place) -> dict[str, str]:
 
 def unpriced(place: Place) -> dict[str, str]:
     return agent_at(place.open.enter_context(web_server(b"{}")), MAX_COST="1")(place)
+
+
+def named_model(name: str, **variables: str) -> Callable[[Place], dict[str, str]]:
+    """An agent whose model's name says where it is, and that has no key."""
+
+    def set_up(place: Place) -> dict[str, str]:
+        place.open.enter_context(patch.dict(os.environ, variables))
+        text = AGENT.replace('api_base={url!r}, api_key="sk-secret-of-the-desk"', "").replace("homemade", name)
+        return place.module("an_office", text)
+
+    return set_up
+
+
+def keyless(place: Place) -> dict[str, str]:
+    return named_model(f"local/127.0.0.1:{place.open.enter_context(web_server(b'', 401))}/v1")(place)
 
 
 def issuer(answer: bytes) -> Callable[[Place], dict[str, str]]:
@@ -299,6 +315,21 @@ BROKEN: list[tuple[str, Broken, str, str, str]] = [
     # models
     ("model: nobody at the port", agent_at(1), "server http://127.0.0.1:1/v1", "does not answer", "OPENAI_BASE_URL"),
     ("model: key refused", refused_key, "server http", "refuses the API key (401)", "correct OPENAI_API_KEY"),
+    (
+        "model: key not set",
+        named_model("groq/llama", GROQ_API_KEY=""),
+        "server https://api.groq.com",
+        "no API key is set",
+        "set GROQ_API_KEY",
+    ),
+    ("model: key wanted", keyless, "server http", "it wants an API key (401), and none is set", "set the"),
+    (
+        "model: named server away",
+        named_model("ollama/qwen3", OLLAMA_HOST="127.0.0.1:1"),
+        "server http://127.0.0.1:1/v1",
+        "does not answer",
+        "correct OLLAMA_HOST",
+    ),
     ("model: no price", unpriced, "price of homemade", "a limit of cost is set", "`input_price`"),
     # the gateway
     (

@@ -73,7 +73,7 @@ def test_arguments_that_the_limit_cut_off_are_not_empty(
 ) -> None:
     function = {"name": "delete", "arguments": arguments}
     message = {"tool_calls": [{"id": "c", "function": function}], "function_call": function}
-    answer = parse_completion({"choices": [{"message": message, "finish_reason": finish}]})
+    answer = parse_completion({"choices": [{"message": message, "finish_reason": finish}]}, OpenAIGPTConfig())
     assert answer.oai_tool_calls is not None
     for call in (answer.oai_tool_calls[0].function, answer.function_call):
         assert call is not None

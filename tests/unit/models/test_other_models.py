@@ -121,6 +121,13 @@ def test_a_client_of_azure_that_asks_one_deployment_asks_no_other() -> None:
         renamed(config, "gpt-4.1-nano")
 
 
+def test_a_client_of_azure_that_the_program_brings_needs_no_key_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AZURE_OPENAI_API_KEY", raising=False)
+    client = SimpleNamespace(base_url="https://ours.openai.azure.com/openai/v1")
+    assert azures(api_key=None).needs_key
+    assert not azures(api_key=None, azure_openai_client_provider=lambda: client).needs_key
+
+
 def test_another_model_is_made_after_the_one_that_an_agent_was_given() -> None:
     agent = ChatAgent(ChatAgentConfig())  # OpenAI's
     agent.llm = OpenAIGPT(OpenAIGPTConfig(chat_model="gpt-4o", api_base="http://localhost:4000/v1"))

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from turnwise.errors import ModelUnavailableError
+from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.stream import StreamAssembler
 from turnwise.models.openai.wire import parse_completion
 
@@ -177,7 +178,7 @@ def test_a_text_that_comes_in_parts_is_told_from_the_thoughts_before_it(streamed
         assembler.feed({"choices": [{"delta": {}, "finish_reason": "stop"}]})
         body = assembler.completion()
         assert [text for made in pieces for text, _ in made] == ["Of France.", "Paris", " it is."]
-    response = parse_completion(body)
+    response = parse_completion(body, OpenAIGPTConfig())
     assert (response.message, response.reasoning) == ("Paris it is." if streamed else "Paris", "Of France.")
 
 

@@ -8,6 +8,7 @@ from turnwise.app import App
 from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.errors import ConfigurationError
 from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.hints import address_hint, key_hint
 from turnwise.models.tokens.price_list import price
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.processes.settings import ServiceSettings
@@ -46,20 +47,23 @@ def _configs(app: App) -> Iterator[OpenAIGPTConfig]:
 def _server(config: OpenAIGPTConfig) -> Finding:
     import httpx2
 
+    check = f"server {config.base_url}"
+    if config.needs_key and not config.key:
+        return fault(check, "no API key is set, so its models cannot be called", f"set {key_hint(config)}")
     url = config.base_url.rstrip("/") + "/models"
     headers = {**config.headers, **({"Authorization": f"Bearer {config.key}"} if config.key else {})}
-    check = f"server {config.base_url}"
     try:
         status = httpx2.get(url, headers=headers, timeout=_SECONDS).status_code
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         return fault(
             check,
             f"it does not answer ({type(error).__name__}: {error})",
-            "correct OPENAI_BASE_URL or the agent's `api_base`, or let this machine reach it",
+            f"correct {address_hint(config)}, or let this machine reach it",
         )
     if status in (401, 403):
-        keys = " or ".join(config.route.provider.key_variables) or "the server"
-        return fault(check, f"it refuses the API key ({status})", f"correct {keys} or the agent's `api_key`")
+        if not config.key:
+            return fault(check, f"it wants an API key ({status}), and none is set", f"set {key_hint(config)}")
+        return fault(check, f"it refuses the API key ({status})", f"correct {key_hint(config)}")
     if status >= 500:
         return warning(check, f"it answers, but with {status}", "look at the provider's status")
     return ok(check, "it answers" + ("" if status == 200 else f" ({status} to a question for its models)"))

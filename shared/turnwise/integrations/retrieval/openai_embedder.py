@@ -76,7 +76,7 @@ class OpenAIEmbedder(BaseModel):
             hold = yield from reserving(self._call(batch), current_gate())
             try:
                 answer = yield _request(server, self._body(batch), post, post_async)
-                made, told = parse_embeddings(answer, len(batch))
+                made, told = parse_embeddings(answer, len(batch), server)
                 used = self._used(told, batch)
             except BaseException as error:
                 failed(hold, error)

@@ -95,6 +95,11 @@ class AzureConfig(OpenAIGPTConfig):
         return self._clients[kind]
 
     @property
+    def needs_key(self) -> bool:
+        """Return whether a key has to be set; the program's own client has what it needs."""
+        return not self._brings_clients and super().needs_key
+
+    @property
     def bound_to_a_deployment(self) -> bool:
         """Return whether the program's own client asks one deployment, whatever model a request names."""
         return self._brings_clients and "/deployments/" in self.base_url

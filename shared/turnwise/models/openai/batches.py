@@ -171,10 +171,7 @@ class RemoteBatches:
 
     @contextmanager
     def _client(self) -> Iterator[openai.OpenAI]:
-        with (
-            told_as_model_errors(self._config.chat_model, self._config.base_url),
-            self._connect(self._config) as client,
-        ):
+        with told_as_model_errors(self._config), self._connect(self._config) as client:
             yield client
 
 

@@ -16,6 +16,7 @@ from turnwise.models.openai.bodies import is_event_stream, looked_into, looked_i
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.connections import process_connections
 from turnwise.models.openai.errors import told_as_model_errors
+from turnwise.models.openai.hints import address_hint
 from turnwise.models.openai.stream import StreamAssembler
 from turnwise.models.openai.wire import plain_json
 
@@ -31,7 +32,7 @@ class Completion:
 
 def call(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Completion:
     """Post `body`; raises the errors that `OpenAIGPT` names."""
-    with told_as_model_errors(config.chat_model, config.base_url), process_connections.client(config) as client:
+    with told_as_model_errors(config), process_connections.client(config) as client:
         if not body.get("stream"):
             http = client.post(config.request_path, cast_to=httpx2.Response, body=body)
             return Completion(plain_json(http), http.headers, streamed=False)
@@ -42,16 +43,16 @@ def call(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Comp
             chunks.response, is_object = looked_into(chunks.response)
             if is_object:
                 chunks.response.read()
-                return _whole(chunks.response)
+                return _whole(chunks.response, config)
             for chunk in _read(chunks):
                 for text, kind in parts.feed(chunk):
                     sink(text, kind)
-    return _ended(parts, chunks.response)
+    return _ended(parts, chunks.response, config)
 
 
 async def call_async(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenSink) -> Completion:
     """The same as `call`, without blocking the event loop."""
-    with told_as_model_errors(config.chat_model, config.base_url):
+    with told_as_model_errors(config):
         async with process_connections.async_client(config) as client:
             if not body.get("stream"):
                 http = await client.post(config.request_path, cast_to=httpx2.Response, body=body)
@@ -64,32 +65,32 @@ async def call_async(config: OpenAIGPTConfig, body: dict[str, Any], sink: TokenS
                 chunks.response, is_object = await looked_into_async(chunks.response)
                 if is_object:
                     await chunks.response.aread()
-                    return _whole(chunks.response)
+                    return _whole(chunks.response, config)
                 async for chunk in _read_async(chunks):
                     for text, kind in parts.feed(chunk):
                         await pass_on(sink, text, kind)
-    return _ended(parts, chunks.response)
+    return _ended(parts, chunks.response, config)
 
 
-def _whole(http: httpx2.Response) -> Completion:
+def _whole(http: httpx2.Response, config: OpenAIGPTConfig) -> Completion:
     """Return the completion of a server that does not stream."""
     if isinstance(body := plain_json(http), dict):
         return Completion(body, http.headers, streamed=False)
-    raise _no_stream(http)
+    raise _no_stream(http, config)
 
 
-def _ended(parts: StreamAssembler, http: httpx2.Response) -> Completion:
+def _ended(parts: StreamAssembler, http: httpx2.Response, config: OpenAIGPTConfig) -> Completion:
     """Return the completion after the last chunk."""
     if parts.begun or is_event_stream(http):
         return Completion(parts.completion(), http.headers, streamed=True)
-    raise _no_stream(http)
+    raise _no_stream(http, config)
 
 
-def _no_stream(http: httpx2.Response) -> ModelUnavailableError:
+def _no_stream(http: httpx2.Response, config: OpenAIGPTConfig) -> ModelUnavailableError:
     kind = http.headers.get("content-type") or "nothing"
     return ModelUnavailableError(
-        f"the model server answered with no stream of a chat completion, but with {kind[:100]}; check OPENAI_BASE_URL "
-        "or api_base, which usually ends with /v1",
+        f"the model server answered with no stream of a chat completion, but with {kind[:100]}; check "
+        f"{address_hint(config)}, which usually ends with /v1",
         may_have_cost=True,
         outage=False,
     )

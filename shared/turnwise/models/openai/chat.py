@@ -137,7 +137,7 @@ class OpenAIGPT(ModelClient):
 
         Raises `ModelUnavailableError` if `completion` is none.
         """
-        usage = parse_completion(completion).usage
+        usage = parse_completion(completion, self.config).usage
         return usage.model_copy(update={"cost": self.batch_price(usage)})
 
     def _price(self, usage: LLMTokenUsage, *, batched: bool = False) -> Decimal | None:
@@ -160,7 +160,7 @@ class OpenAIGPT(ModelClient):
         return tokenizer_for(self.config.known_model)
 
     def _told(self, completion: object, headers: Mapping[str, str], messages: Sequence[LLMMessage]) -> LLMResponse:
-        response = parse_completion(completion)
+        response = parse_completion(completion, self.config)
         usage = response.usage
         if not usage.total_tokens:  # the server told nothing: an upper bound, so that limits still hold
             usage = usage.model_copy(

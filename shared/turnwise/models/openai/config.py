@@ -136,6 +136,12 @@ class OpenAIGPTConfig(LLMConfig):
         return (self.api_key.get_secret_value() if self.api_key else self.route.key).strip()
 
     @property
+    def needs_key(self) -> bool:
+        """Return whether the server takes no request without a key; one on this machine, or that people run, may."""
+        found = self.route
+        return found.provider.needs_key and not is_here(found.address)
+
+    @property
     def caps(self) -> Caps:
         """The limits that are configured."""
         return Caps(

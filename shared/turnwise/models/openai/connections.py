@@ -22,7 +22,9 @@ import openai
 from turnwise.base.tls import process_tls
 from turnwise.errors import ConfigurationError
 from turnwise.models.openai.blocking_clients import KEPT_SECONDS, ClientLine, Lines
-from turnwise.models.openai.config import OpenAIGPTConfig, is_here
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.hints import key_hint
+from turnwise.models.providers import PROVIDERS
 from turnwise.observability.redaction import hide
 
 _CROWD = 32  # calls in flight on one client before another is made
@@ -142,12 +144,9 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
     base_url = config.base_url
     key = config.key
     if not key:
-        provider = config.route.provider
-        if provider.needs_key and not is_here(base_url):
+        if config.needs_key:
             raise ConfigurationError(
-                f"no API key for model {config.chat_model} at {base_url}: set {' or '.join(provider.key_variables)} or "
-                "the configuration's api_key, or start `turnwise fake-llm` and set OPENAI_BASE_URL to the address it "
-                "prints"
+                f"no API key for model {config.chat_model} at {base_url}: set {key_hint(config)}{_without_key(config)}"
             )
         key = "local"  # a server that its user runs; the client library insists on some key
     hide(key)
@@ -166,6 +165,13 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
         "timeout": httpx2.Timeout(config.timeout, connect=min(10.0, config.timeout)),
         "max_retries": 0,  # whoever runs the call retries it, and keeps a record
     }
+
+
+def _without_key(config: OpenAIGPTConfig) -> str:
+    """Return what else can be done where OPENAI_BASE_URL decides where requests go."""
+    if config.api_base or config.route.provider is not PROVIDERS["openai"]:
+        return ""
+    return ", or start `turnwise fake-llm` and set OPENAI_BASE_URL to the address it prints"
 
 
 def _check_header(what: str, value: str, config: OpenAIGPTConfig) -> None:

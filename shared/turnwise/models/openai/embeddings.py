@@ -13,6 +13,7 @@ from turnwise.errors import ModelUnavailableError
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.connections import process_connections
 from turnwise.models.openai.errors import told_as_model_errors
+from turnwise.models.openai.hints import address_hint
 from turnwise.models.tokens.usage import LLMTokenUsage, reported
 
 _PATH = "/embeddings"
@@ -20,18 +21,20 @@ _PATH = "/embeddings"
 
 def post(config: OpenAIGPTConfig, body: dict[str, Any]) -> object:
     """The server's answer to one request, as plain JSON; raises `ModelError`, never retries."""
-    with told_as_model_errors(config.chat_model, config.base_url), process_connections.client(config) as client:
+    with told_as_model_errors(config), process_connections.client(config) as client:
         return client.post(_PATH, cast_to=object, body=body)
 
 
 async def post_async(config: OpenAIGPTConfig, body: dict[str, Any]) -> object:
     """The same, without blocking the event loop."""
-    with told_as_model_errors(config.chat_model, config.base_url):
+    with told_as_model_errors(config):
         async with process_connections.async_client(config) as client:
             return await client.post(_PATH, cast_to=object, body=body)
 
 
-def parse_embeddings(answer: object, texts: int) -> tuple[list[Sequence[float]], LLMTokenUsage]:
+def parse_embeddings(
+    answer: object, texts: int, config: OpenAIGPTConfig
+) -> tuple[list[Sequence[float]], LLMTokenUsage]:
     """The vectors in the order of the texts, and the usage without its cost; raises `ModelUnavailableError`."""
     try:
         if not isinstance(answer, dict):
@@ -44,7 +47,7 @@ def parse_embeddings(answer: object, texts: int) -> tuple[list[Sequence[float]],
         found = json.dumps(answer, default=str)[:300]
         raise ModelUnavailableError(
             f"the model server's answer holds no embeddings ({type(error).__name__}: {error}): {found}; check "
-            "OPENAI_BASE_URL or api_base, which usually ends with /v1, and that the model makes embeddings",
+            f"{address_hint(config)}, which usually ends with /v1, and that the model makes embeddings",
             may_have_cost=True,
             outage=False,
         ) from error

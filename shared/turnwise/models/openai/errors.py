@@ -20,13 +20,13 @@ from turnwise.errors import (
 )
 from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.limits.announcement import rate_limits
+from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.hints import address_hint, key_hint
 from turnwise.observability.redaction import redacted
 
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 _HINTS = {
-    401: "check OPENAI_API_KEY or the configuration's api_key",
     403: "the key may not use this model, or the server refuses this place",
-    404: "check the model's name, and OPENAI_BASE_URL or api_base (it usually ends with /v1)",
     413: "the request is too large for the server",
     429: "the account has no credit left, or none for this model",
 }
@@ -56,44 +56,44 @@ _TOO_LONG = (
 
 
 @contextmanager
-def told_as_model_errors(model: str, base_url: str) -> Iterator[None]:
+def told_as_model_errors(config: OpenAIGPTConfig) -> Iterator[None]:
     """Turn what the client raises inside into a `ModelError` that names the model and the server.
 
     Of a call that was cancelled nothing is to be said of the server: it raises `CallCancelledError`.
     """
+    base_url = config.base_url
     check_cancelled()
     if (fault := _fault_of(base_url)) is not None:
-        raise _never_sent(f"model {model} at {base_url}", fault)
+        raise _never_sent(f"model {config.chat_model} at {base_url}", fault, config)
     try:
         yield
     except (openai.APIError, httpx2.HTTPError) as error:
         check_cancelled()
-        raise model_error(error, model, base_url) from error
+        raise _model_error(error, base_url, config) from error
 
 
-def model_error(error: Exception, model: str, base_url: str) -> ModelError:
+def _model_error(error: Exception, base_url: str, config: OpenAIGPTConfig) -> ModelError:
     """The `ModelError` that says what `error` means for the caller."""
-    who = f"model {model} at {base_url}"
+    who = f"model {config.chat_model} at {base_url}"
     if isinstance(error, openai.APITimeoutError | httpx2.TimeoutException):
         return ModelTimeoutError(
             f"{who} did not answer in time; raise the configuration's timeout if it is slow", _was_sent(error)
         )
     if isinstance(error, openai.APIStatusError):
         text = f"{who} answered {error.status_code}: {_reason(error)}"
-        return _status_error(error, error.status_code, text, rate_limits(error.response.headers))
+        return _status_error(error, error.status_code, text, rate_limits(error.response.headers), config)
     if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
         cause = error.__cause__ or error
         if isinstance(cause, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
-            return _never_sent(who, str(cause))
+            return _never_sent(who, str(cause), config)
         return ModelUnavailableError(
-            f"no connection to {who}: {type(cause).__name__}: {redacted(str(cause))}; check that the server runs and "
-            "OPENAI_BASE_URL or api_base is right",
+            f"no connection to {who}: {type(cause).__name__}: {redacted(str(cause))}; check that the server runs, and "
+            f"{address_hint(config)}",
             _was_sent(error),
         )
     if isinstance(error, openai.APIError) and (status := _streamed_status(error)) is not None:
-        told = _status_error(
-            error, status, f"{who} streamed the error {error.code or error.type}: {_reason(error)}", None
-        )
+        text = f"{who} streamed the error {error.code or error.type}: {_reason(error)}"
+        told = _status_error(error, status, text, None, config)
         told.may_have_cost = status >= 500  # what it had answered until then
         return told
     return ModelUnavailableError(f"{who} sent an unusable answer: {type(error).__name__}: {error}", True, outage=False)
@@ -110,9 +110,9 @@ def _fault_of(base_url: str) -> str | None:
     return None if url.port is None or url.port < 2**16 else f"there is no port {url.port}"
 
 
-def _never_sent(who: str, why: str) -> ModelRequestError:
+def _never_sent(who: str, why: str, config: OpenAIGPTConfig) -> ModelRequestError:
     return ModelRequestError(
-        f"no request can be sent to {who}: {redacted(why)}; check OPENAI_BASE_URL or api_base, which "
+        f"no request can be sent to {who}: {redacted(why)}; check {address_hint(config)}, which "
         "begins with http:// or https://, and the headers of the configuration"
     )
 
@@ -131,7 +131,9 @@ def _streamed_status(error: openai.APIError) -> int | None:
     return _STATUS_OF_WORD.get(code) or _STATUS_OF_WORD.get(str(error.type))
 
 
-def _status_error(error: openai.APIError, status: int, text: str, limits: RateLimits | None) -> ModelError:
+def _status_error(
+    error: openai.APIError, status: int, text: str, limits: RateLimits | None, config: OpenAIGPTConfig
+) -> ModelError:
     if status == 429 and _NO_CREDIT not in (error.code, error.type):
         return ModelRateLimitError(text, retry_after=limits.retry_after if limits else None, limits=limits)
     if status in (408, 504):
@@ -140,8 +142,16 @@ def _status_error(error: openai.APIError, status: int, text: str, limits: RateLi
         return ModelUnavailableError(text, outage=status != _NOT_IMPLEMENTED)
     if status == 400 and error.code in _FILTERED:
         return ModelRefusedError(f"{text}; the provider's filter does not let it through")
-    hint = _TOO_LONG if _is_too_long(error, status) else _HINTS.get(status)
+    hint = _TOO_LONG if _is_too_long(error, status) else _hint(status, config)
     return ModelRequestError(f"{text}; {hint}" if hint else text)
+
+
+def _hint(status: int, config: OpenAIGPTConfig) -> str | None:
+    if status == 401:
+        return f"check {key_hint(config)}"
+    if status == 404:
+        return f"check the model's name, and {address_hint(config)} (it usually ends with /v1)"
+    return _HINTS.get(status)
 
 
 def _is_too_long(error: openai.APIError, status: int) -> bool:

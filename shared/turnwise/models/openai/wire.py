@@ -18,6 +18,7 @@ from turnwise.models.base import (
 )
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.content_parts import parts_of
+from turnwise.models.openai.hints import address_hint
 from turnwise.models.tokens.usage import reported
 
 Json = dict[str, Any]
@@ -109,7 +110,7 @@ def plain_json(answer: AnswerBody) -> object:
         return answer.text
 
 
-def parse_completion(body: object) -> LLMResponse:
+def parse_completion(body: object, config: OpenAIGPTConfig) -> LLMResponse:
     """The answer in a completion; raises `ModelUnavailableError` if `body` is none.
 
     `usage.cost` is left at None: prices are another matter. `usage` counts one call, even where the server told
@@ -135,7 +136,7 @@ def parse_completion(body: object) -> LLMResponse:
         found = json.dumps(body, default=str)[:300]
         raise ModelUnavailableError(
             f"the model server's answer is not a chat completion ({type(error).__name__}: {error}): {found}; "
-            "check OPENAI_BASE_URL or api_base, which usually ends with /v1",
+            f"check {address_hint(config)}, which usually ends with /v1",
             may_have_cost=True,
             outage=False,
         ) from error
