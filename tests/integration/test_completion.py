@@ -27,14 +27,15 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 class Shell:
-    """A bash whose `turnwise` is this environment's; `url` is the gateway's."""
+    """A bash whose `turnwise` is this environment's; `url` is the gateway's, if it is in the environment."""
 
     def __init__(self, folder: Path, url: str) -> None:
         program = folder / "turnwise"
         program.write_text(f"#!{sys.executable}\nfrom turnwise.cli.main import main\nmain()\n")
         program.chmod(0o755)
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNWISE_")}
-        self._variables = kept | {"PROGRAM": str(program), "TURNWISE_URL": url}
+        self._folder = folder
+        self._variables = kept | {"PROGRAM": str(program), **({"TURNWISE_URL": url} if url else {})}
         self._script = self._output(str(program), "--show-completion", "bash") + _TAB
 
     def completes(self, *words: str) -> list[str]:
@@ -44,7 +45,9 @@ class Shell:
         return self._output(str(bash), "--norc", "-c", self._script, "bash", "turnwise", *words).split()
 
     def _output(self, *command: str) -> str:
-        done = subprocess.run(command, env=self._variables, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            command, env=self._variables, cwd=self._folder, capture_output=True, text=True, check=True
+        )
         assert done.stderr == ""
         return done.stdout
 
@@ -85,3 +88,13 @@ def test_ids_of_runs_are_those_that_the_gateway_has(shell: Shell, travel_agency:
 def test_statuses_are_completed_and_no_gateway_is_no_error(shell: Shell) -> None:
     assert shell.completes("runs", "--status", "c") == ["completed", "cancelled"]
     assert shell.completes("show", "--url", "http://127.0.0.1:1", "run_") == []
+
+
+def test_the_gateway_of_the_file_is_asked_and_a_file_that_cannot_be_read_is_no_error(
+    tmp_path: Path, travel_agency: Client
+) -> None:
+    shell = Shell(tmp_path, "")
+    (tmp_path / ".env").write_text(f"TURNWISE_URL={travel_agency.base_url}\n")
+    assert shell.completes("submit", "") == ["trip"]
+    (tmp_path / ".env").write_text(f"TURNWISE_URL: {travel_agency.base_url}\n")
+    assert shell.completes("submit", "") == []

@@ -7,13 +7,13 @@ longer to load than the gateway to answer. Where nothing answers, there is nothi
 from __future__ import annotations
 
 import json
-import os
 from typing import Any
 
 import typer
 
 from turnwise.base.text import visible
-from turnwise.cli.connections import LOCAL_GATEWAY, key_of_environment
+from turnwise.cli.client_settings import gateway_key, gateway_or_default
+from turnwise.errors import ConfigurationError
 
 # A value, and what the shell shows beside it.
 Choice = tuple[str, str]
@@ -56,14 +56,13 @@ def _items(ctx: typer.Context, resource: str, **conditions: str) -> list[Json]:
     from urllib.parse import urlencode
     from urllib.request import Request, urlopen
 
-    base = ctx.params.get("url") or os.environ.get("TURNWISE_URL") or LOCAL_GATEWAY
     query = f"?{urlencode(conditions)}" if conditions else ""
-    key = key_of_environment()
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
     try:
+        base, key = ctx.params.get("url") or gateway_or_default(), gateway_key()
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
         request = Request(f"{str(base).rstrip('/')}/v1/{resource}{query}", headers=headers)
         with urlopen(request, timeout=_SECONDS) as answer:
             items: list[Json] = json.load(answer)["items"]
             return items
-    except (OSError, HTTPException, ValueError, LookupError, TypeError):
+    except (OSError, HTTPException, ValueError, LookupError, TypeError, ConfigurationError):
         return []

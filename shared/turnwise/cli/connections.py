@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import getpass
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+
+from turnwise.cli.client_settings import URL_VARIABLE, client_setting, gateway_key
 
 if TYPE_CHECKING:
     from turnwise.client import Client
@@ -15,31 +16,23 @@ if TYPE_CHECKING:
     from turnwise.record.store import Store
 
 
-# Where `turnwise up` and a gateway listen unless they are told otherwise.
-LOCAL_GATEWAY = "http://127.0.0.1:8080"
-# Where commands find the key that they send, the first that is set.
-KEY_VARIABLES = ("TURNWISE_API_KEY", "TURNWISE_AUTH_TOKEN")
 # How often a request is sent again that the gateway did not answer: a proxy or a database may be away for a moment.
 _RETRIES = 2
 
 
 def connect(url: str) -> Client:
-    """A client of the gateway at `url`, with the key of the environment; raises `ConfigurationError` for no URL."""
+    """A client of the gateway at `url`, with the key of the settings; raises `ConfigurationError` for no URL."""
     from turnwise.client import Client
 
-    return Client(checked_url(url), key_of_environment(), retries=_RETRIES)
+    return Client(checked_url(url), gateway_key(), retries=_RETRIES)
 
 
 def checked_url(url: str) -> str:
     """Return the URL of a gateway as it was given; raises `ConfigurationError`, which says where that was."""
     from turnwise.client.address import gateway_url
 
-    return gateway_url(url, "TURNWISE_URL" if url == os.environ.get("TURNWISE_URL") else "--url")
-
-
-def key_of_environment() -> str | None:
-    """Return the key in TURNWISE_API_KEY, or else the token in TURNWISE_AUTH_TOKEN."""
-    return next((key for name in KEY_VARIABLES if (key := os.environ.get(name))), None)
+    found = client_setting(URL_VARIABLE)
+    return gateway_url(url, found.name if found and found.value == url else "--url")
 
 
 @contextmanager

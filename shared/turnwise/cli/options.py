@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from turnwise.cli.client_settings import LOCAL_GATEWAY, URL_VARIABLE, given_or_found
 from turnwise.cli.completion import complete_run
-from turnwise.cli.connections import LOCAL_GATEWAY
 from turnwise.models.budget.budget import parse_usd
 
 if TYPE_CHECKING:
@@ -30,7 +30,15 @@ SessionOption = Annotated[
     str | None, typer.Option("--session", metavar="ID", help="Continue the conversation of this session.")
 ]
 UrlOption = Annotated[
-    str, typer.Option("--url", envvar="TURNWISE_URL", help="The gateway.", show_default=True, show_envvar=True)
+    str,
+    typer.Option(
+        "--url",
+        envvar=URL_VARIABLE,
+        help="The gateway.",
+        show_default=True,
+        show_envvar=True,
+        callback=given_or_found,
+    ),
 ]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from turnwise.cli.connections import KEY_VARIABLES
+from turnwise.cli.client_settings import KEY_VARIABLES, client_setting
 from turnwise.errors import InvalidRequestError, TurnwiseError, UnauthorizedError
 
 # Where a gateway names a field: `body.limits.deadline: ...`, one after another.
@@ -40,13 +39,13 @@ def told(error: TurnwiseError, command: Any) -> str:
 
 
 def _about_the_key(error: UnauthorizedError) -> str:
-    given = next((name for name in KEY_VARIABLES if os.environ.get(name)), None)
+    given = client_setting(*KEY_VARIABLES)
     if given is None:
         return (
             "the gateway wants a key, and there is none; set TURNWISE_API_KEY to a key of `turnwise keys create`, or "
             "to the server's token"
         )
-    return f"the gateway refuses the key in {given}: {error}"
+    return f"the gateway refuses the key in {given.name}: {error}"
 
 
 def _named(found: re.Match[str], command: Any) -> str:

@@ -1,4 +1,4 @@
-"""The `.env` file of the working directory: the names in it, and its lines that cannot be read.
+"""The `.env` file of the working directory: names and values in it, and its lines that cannot be read.
 
 The parser skips a line that it does not understand, and with it a limit of cost that was meant to hold. After an
 opening quote without a closing one it may skip or join further lines. So every such line is refused, also one that is
@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
+from dotenv import dotenv_values
 from dotenv.parser import Binding, parse_stream
 
 from turnwise.errors import ConfigurationError
@@ -37,23 +39,45 @@ def read_env_file() -> EnvFile:
     Raises `ConfigurationError` for a file that cannot be opened or is not text in UTF-8.
     """
     path = Path(ENV_FILE)
-    if not (path.is_file() or path.is_fifo()):  # as the settings themselves look for it
-        return EnvFile()
-    try:
-        with path.open(encoding="utf-8") as stream:
-            bindings = list(parse_stream(stream))
-    except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error, "a text in UTF-8") from error
-    return EnvFile(
-        names=tuple(variable for binding in bindings if (variable := _name(binding))),
-        faults=tuple(_faults(bindings, path.resolve())),
-    )
+    return _read(_text(path), path)
+
+
+def env_file_values() -> dict[str, str]:
+    """Return the values in the `.env` file, by their names in capitals; none if there is no file.
+
+    Raises `ConfigurationError` for a file, or a line of it, that cannot be read.
+    """
+    path = Path(ENV_FILE)
+    if not (text := _text(path)):
+        return {}
+    if faults := _read(text, path).faults:
+        raise ConfigurationError("; ".join(faults))
+    # As the settings themselves are read, references to other variables and all.
+    found = dotenv_values(stream=StringIO(text))
+    return {variable.upper(): value for variable, value in found.items() if value is not None}
 
 
 def unreadable(path: Path, error: Exception, expected: str) -> ConfigurationError:
     """Return the error to raise for a file or a directory of settings that cannot be read."""
     return ConfigurationError(
         f"{path.absolute()} cannot be read ({error}); expected {expected} that this user may read"
+    )
+
+
+def _text(path: Path) -> str:
+    if not (path.is_file() or path.is_fifo()):  # as the settings themselves look for it
+        return ""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error, "a text in UTF-8") from error
+
+
+def _read(text: str, path: Path) -> EnvFile:
+    bindings = list(parse_stream(StringIO(text)))
+    return EnvFile(
+        names=tuple(variable for binding in bindings if (variable := _name(binding))),
+        faults=tuple(_faults(bindings, path.resolve())),
     )
 
 

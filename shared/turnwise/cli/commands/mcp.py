@@ -63,12 +63,12 @@ def mcp(
 
 def _serve(address: str, wait: float | None, bind: str | None) -> None:
     from turnwise.base.garbage import collections_paused
-    from turnwise.cli.connections import key_of_environment
+    from turnwise.cli.client_settings import gateway_key
 
     with collections_paused():
         from turnwise.mcp_server.server import TaskServer
 
-    server = TaskServer(address, key_of_environment(), wait=wait)
+    server = TaskServer(address, gateway_key(), wait=wait)
     if bind is None:
         _serve_stdio(server)
     else:
@@ -78,10 +78,11 @@ def _serve(address: str, wait: float | None, bind: str | None) -> None:
 @contextmanager
 def _gateway(url: str | None, app: str | None, database: str | None, stop: StopSignals) -> Iterator[str]:
     """The address of the gateway, served by this process if an application is given."""
+    from turnwise.cli.client_settings import gateway_or_default
     from turnwise.cli.connections import checked_url
 
     if app is None:
-        yield DEFAULT_URL if url is None else checked_url(url)
+        yield checked_url(gateway_or_default() if url is None else url)
         return
     # Standard output is the protocol's; an application may print when it is loaded.
     with redirect_stdout(sys.stderr):
