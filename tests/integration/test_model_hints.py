@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -106,5 +107,16 @@ def test_a_provider_without_a_variable_for_its_address_has_its_api_base(server: 
 def test_a_missing_key_of_another_server_has_no_advice_about_openai_s_address(
     settings: dict[str, Any], set_what: str
 ) -> None:
-    assert told("hi", **settings).endswith(set_what)
+    error = told("hi", **settings)
+    assert f": {set_what}; " in error
+    assert "fake-llm" not in error
     assert "turnwise fake-llm" in told("hi", chat_model="openai/gpt-4.1")
+
+
+def test_a_missing_key_is_said_to_belong_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=sk-of-the-file\n")
+    error = told("hi", chat_model="gpt-4.1")
+    assert error.endswith(
+        "Turnwise reads a file `.env` for its own settings only, so a key's variable belongs in the environment"
+    )

@@ -8,7 +8,7 @@ from turnwise.app import App
 from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.errors import ConfigurationError
 from turnwise.models.openai.config import OpenAIGPTConfig
-from turnwise.models.openai.hints import address_hint, key_hint
+from turnwise.models.openai.hints import address_hint, key_hint, missing_key_hint
 from turnwise.models.tokens.price_list import price
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.processes.settings import ServiceSettings
@@ -49,7 +49,7 @@ def _server(config: OpenAIGPTConfig) -> Finding:
 
     check = f"server {config.base_url}"
     if config.needs_key and not config.key:
-        return fault(check, "no API key is set, so its models cannot be called", f"set {key_hint(config)}")
+        return fault(check, "no API key is set, so its models cannot be called", missing_key_hint(config))
     url = config.base_url.rstrip("/") + "/models"
     headers = {**config.headers, **({"Authorization": f"Bearer {config.key}"} if config.key else {})}
     try:
@@ -62,7 +62,7 @@ def _server(config: OpenAIGPTConfig) -> Finding:
         )
     if status in (401, 403):
         if not config.key:
-            return fault(check, f"it wants an API key ({status}), and none is set", f"set {key_hint(config)}")
+            return fault(check, f"it wants an API key ({status}), and none is set", missing_key_hint(config))
         return fault(check, f"it refuses the API key ({status})", f"correct {key_hint(config)}")
     if status >= 500:
         return warning(check, f"it answers, but with {status}", "look at the provider's status")

@@ -23,8 +23,7 @@ from turnwise.base.tls import process_tls
 from turnwise.errors import ConfigurationError
 from turnwise.models.openai.blocking_clients import KEPT_SECONDS, ClientLine, Lines
 from turnwise.models.openai.config import OpenAIGPTConfig
-from turnwise.models.openai.hints import key_hint
-from turnwise.models.providers import PROVIDERS
+from turnwise.models.openai.hints import missing_key_hint
 from turnwise.observability.redaction import hide
 
 _CROWD = 32  # calls in flight on one client before another is made
@@ -146,7 +145,7 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
     if not key:
         if config.needs_key:
             raise ConfigurationError(
-                f"no API key for model {config.chat_model} at {base_url}: set {key_hint(config)}{_without_key(config)}"
+                f"no API key for model {config.chat_model} at {base_url}: {missing_key_hint(config)}"
             )
         key = "local"  # a server that its user runs; the client library insists on some key
     hide(key)
@@ -165,13 +164,6 @@ def _options(config: OpenAIGPTConfig) -> dict[str, Any]:
         "timeout": httpx2.Timeout(config.timeout, connect=min(10.0, config.timeout)),
         "max_retries": 0,  # whoever runs the call retries it, and keeps a record
     }
-
-
-def _without_key(config: OpenAIGPTConfig) -> str:
-    """Return what else can be done where OPENAI_BASE_URL decides where requests go."""
-    if config.api_base or config.route.provider is not PROVIDERS["openai"]:
-        return ""
-    return ", or start `turnwise fake-llm` and set OPENAI_BASE_URL to the address it prints"
 
 
 def _check_header(what: str, value: str, config: OpenAIGPTConfig) -> None:

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.providers import PROVIDERS
+
+_FAKE = ", or start `turnwise fake-llm` and set OPENAI_BASE_URL to the address it prints"
+# Someone who has a line with the key there is told that it is not set.
+_NOT_IN_FILE = (
+    "; Turnwise reads a file `.env` for its own settings only, so a key's variable belongs in the environment"
+)
 
 
 def address_hint(config: OpenAIGPTConfig) -> str:
@@ -16,6 +23,13 @@ def address_hint(config: OpenAIGPTConfig) -> str:
 def key_hint(config: OpenAIGPTConfig) -> str:
     """Return what says which API key is sent, as in `check ...`."""
     return _one_of(*config.route.provider.key_variables, "the configuration's api_key")
+
+
+def missing_key_hint(config: OpenAIGPTConfig) -> str:
+    """Return what to do where a key is wanted and none is set."""
+    provider = config.route.provider
+    fake = _FAKE if provider is PROVIDERS["openai"] and not config.api_base else ""
+    return f"set {key_hint(config)}{fake}{_NOT_IN_FILE if provider.key_variables else ''}"
 
 
 def _one_of(*names: str) -> str:
