@@ -18,6 +18,7 @@ from tests.support.store_parts import new_run
 from turnwise.bus.broker.topology import WORK_EXCHANGE, work_queue
 from turnwise.bus.celery_bus import CeleryBus
 from turnwise.bus.envelope import AskEnvelope
+from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 
@@ -51,8 +52,17 @@ def test_each_queue_is_looked_at(store: Store, rabbitmq: str) -> None:
         assert found("broker").level == "ok"
         assert (found("queue llm").level, found("queue llm").said) == ("warning", "no one reads it")
 
-        # with somebody who does
+        # with somebody who does, and whom the record does not know
         channel.basic_consume("llm", callback=lambda message: None)
+        told = found("queue llm")
+        assert (told.level, told.said[:60]) == (
+            "warning",
+            "1 consumers read it, and the database knows 0 processes that",
+        )
+        assert "another installation" in told.mend
+
+        # known
+        store.process.register_worker(WorkerInfo(kind="responders", queues=("llm",), host="here", pid=2, version="2"))
         assert found("queue llm").said.endswith(", bound")
         assert found("queue llm").level == "ok"
 

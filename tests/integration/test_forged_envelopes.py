@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import pytest
 from tests.e2e.waiting import until
 from tests.support.served_parts import Desk
 
@@ -54,6 +55,28 @@ def test_a_permit_that_names_another_run_wakes_and_no_more(store: Store) -> None
 
         assert _result(desk, run_id) == "you said hello"
         assert desk.events(run_id).count("turn.replied") == 1
+
+
+@pytest.mark.parametrize("process", ["worker", "coordinator"])
+def test_a_message_about_a_run_of_another_database_is_told_in_the_log(
+    store: Store, caplog: pytest.LogCaptureFixture, process: str
+) -> None:
+    with Desk(store, _app()) as desk:
+        ask = _asked(desk, desk.submit("desk"))
+        assert desk.responders.answer(ask)
+        desk.coordinator.woken(ask.run)
+        assert "foreign_message" not in _actions(caplog)
+
+        theirs = ask.model_copy(update={"run": "run_theirs", "ask": "run_theirs.1.1.1"})
+        if process == "worker":
+            assert not desk.responders.answer(theirs)
+        else:
+            assert desk.coordinator.woken(theirs.run) is None
+        assert "foreign_message" in _actions(caplog)
+
+
+def _actions(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [getattr(record, "action", "") for record in caplog.records]
 
 
 def test_a_permit_for_a_queue_that_is_not_served_here_claims_nothing(store: Store) -> None:

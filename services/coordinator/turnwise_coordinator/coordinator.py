@@ -10,7 +10,7 @@ from dataclasses import replace
 from turnwise.app import App
 from turnwise.bus.base import Bus
 from turnwise.bus.routing import COORDINATOR_QUEUE
-from turnwise.errors import DatabaseUnavailableError, RunChangedError, UnwritableError
+from turnwise.errors import DatabaseUnavailableError, NotFoundError, RunChangedError, UnwritableError
 from turnwise.processes.moves import mover_of, pinned_version
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.runs.wait_facts import COORDINATOR
@@ -18,6 +18,7 @@ from turnwise.record.store import Store
 from turnwise.record.values.kept_errors import RaisedError
 from turnwise.serving.bus_watch import BusWatch
 from turnwise.serving.dispatcher import Dispatcher
+from turnwise.serving.foreign_messages import ForeignMessages
 from turnwise.serving.incarnation import Incarnation
 from turnwise.serving.moves.move import fail
 from turnwise.serving.moves.moved import Moved
@@ -85,6 +86,7 @@ class Coordinator:
             paused=self._paused,
         )
         self.hearing = BusWatch(store.clock, settings.deaf_seconds)
+        self._foreign = ForeignMessages(store.clock)
         self._incarnation = Incarnation(
             store.process, COORDINATOR, [COORDINATOR_QUEUE], app.version, settings.beat_seconds, settings.lease_seconds
         )
@@ -127,12 +129,16 @@ class Coordinator:
             return Moved(run=tx.run, ended=True, next_run=tx.run_after())
 
     def woken(self, run_id: str) -> Moved | None:
-        """`move`, because a message said so; None while this coordinator is paused."""
+        """`move`, because a message said so; None while this coordinator is paused, and for an unknown run."""
         if self._paused():
             return None
         self.hearing.heard()
         self._incarnation.note_deaf(False)  # no sweep finds more that would say so
-        moved = self.move(run_id)
+        try:
+            moved = self.move(run_id)
+        except NotFoundError:
+            self._foreign.tell(run_id)
+            return None
         if moved.run.ended and not moved.ended:  # its end was told of, so that the next item of its batch begins
             self._batches.run_ended(moved.run)
         return moved

@@ -28,6 +28,7 @@ from turnwise.serving.attempts.attempt import unread
 from turnwise.serving.attempts.provider_places import ServedProviders
 from turnwise.serving.bus_watch import BusWatch
 from turnwise.serving.dispatcher import Dispatcher
+from turnwise.serving.foreign_messages import ForeignMessages
 from turnwise.serving.incarnation import Incarnation
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.moves.permits import permit
@@ -77,6 +78,7 @@ class Responders:
         self._queues = frozenset(queues)
         self._paused = paused
         self.hearing = BusWatch(self._clock, settings.deaf_seconds)
+        self._foreign = ForeignMessages(self._clock)
         self._stopping = self._clock.event()
         self._draining = False
         self._drain_seconds = settings.drain_seconds
@@ -161,7 +163,10 @@ class Responders:
             )
             return False
         self.hearing.heard()
-        return self.serve(permit.queue)
+        if self.serve(permit.queue):
+            return True
+        self._foreign.look(permit.run, self._record.has_run)
+        return False
 
     def note_deaf(self, deaf: bool) -> None:
         """Keep on record whether this process hears its broker."""

@@ -25,6 +25,8 @@ from turnwise.errors import InvalidRequestError
 MAX_DOCUMENT_BYTES = 64 * 1024
 # No message of this program is larger; one that is, is refused unread.
 MAX_MESSAGE_BYTES = 256 * 1024
+# The run of a permit that is sent only to see whether it arrives; no run has this id.
+PROBE_RUN = "doctor"
 # A document as it is stored, and the envelope around it.
 _MAX_DEPTH = MAX_STORED_DEPTH + 1
 

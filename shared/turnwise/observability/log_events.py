@@ -207,6 +207,10 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("queue_resumed", _W, "Remote control resumed a queue in one process.", ("queue",)),
         LogEvent("command_refused", _W, "A command by remote control was refused."),
         LogEvent("shutdown", _W, "A process was told to end by remote control."),
+        LogEvent(
+            "foreign_message", _W,
+            "A message names a run that this database does not have: another installation may use the same broker.",
+        ),
         LogEvent("message_refused", _W, "A message was not ours, or not signed as it has to be."),
         LogEvent("messages_dropped", _I, "Messages were not put back to a broken connection; sweeps find their work."),
         LogEvent("reconnect", _I, "A connection had died and is opened again."),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
 from turnwise.app import App
 from turnwise.bus.broker.checkup import QueueState, look
-from turnwise.bus.envelope import AskEnvelope, MoveEnvelope, Work
+from turnwise.bus.envelope import PROBE_RUN, AskEnvelope, MoveEnvelope, Work
 from turnwise.bus.routing import COORDINATOR_QUEUE, LLM_QUEUE, all_queues, lane
 from turnwise.cli.doctor.finding import Finding, fault, note, ok, warning
 from turnwise.processes.bootstrap import tls_files, wire_keys
@@ -31,21 +32,30 @@ def check(settings: ServiceSettings, app: App | None, store: MonitorRole | None)
     url = settings.broker_url.get_secret_value()
     safe, states = look(url, tls_files(settings), wire_keys(settings), probes)
     yield ok("broker", f"{safe} answers, and confirms what it is given")
+    served = _served(store, version) if store is not None else None
     for state in states:
-        yield _queue(state)
+        yield _queue(state, None if served is None else served[state.name])
+
+
+def _served(store: MonitorRole, version: str | None) -> Counter[str]:
+    """Return how many processes serve each queue of the broker, by the record."""
+    alive = [worker for worker in store.workers("alive") if version is None or worker.version == version]
+    return Counter(lane(queue, version) for worker in alive for queue in worker.queues)
 
 
 def _probe(queue: str, store: MonitorRole | None) -> Work | None:
     """A message that does nothing: a permit, or a move of a run that is where it can be. None if there is no run."""
     if queue != COORDINATOR_QUEUE:
         responder: Literal["llm", "agent"] = "llm" if queue.startswith(LLM_QUEUE) else "agent"
-        name = "doctor"
-        return AskEnvelope(run=name, ask=name, agent=name, queue=queue, responder=responder, task="", turn=0)
+        return AskEnvelope(
+            run=PROBE_RUN, ask=PROBE_RUN, agent=PROBE_RUN, queue=queue, responder=responder, task="", turn=0
+        )
     newest = store.newest_run_id() if store is not None else None
     return MoveEnvelope(run=newest) if newest is not None else None
 
 
-def _queue(state: QueueState) -> Finding:
+def _queue(state: QueueState, served: int | None) -> Finding:
+    """The finding of a queue; `served` is by how many processes of the record, None if no one can say."""
     check = f"queue {state.name}"
     if state.other_kind:
         return fault(
@@ -64,4 +74,11 @@ def _queue(state: QueueState) -> Finding:
         )
     if state.consumers == 0:
         return warning(check, "no one reads it", "start a process that serves it")
+    if served is not None and state.consumers is not None and state.consumers > served:
+        return warning(
+            check,
+            f"{state.consumers} consumers read it, and the database knows {served} processes that serve it",
+            "if this does not pass, another installation may use the same broker, and take this one's messages: give "
+            "each database a virtual host of its own",
+        )
     return ok(check, f"{state.kind}, {state.waiting} messages wait" + (", bound" if state.bound else ""))

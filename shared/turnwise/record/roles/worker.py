@@ -14,7 +14,7 @@ from turnwise.record.budgets.reservations import Reservations
 from turnwise.record.provider_batches.collecting import CollectedAsks
 from turnwise.record.roles.provider_batches import ProviderBatchRole
 from turnwise.record.runs.history_queries import Histories
-from turnwise.record.runs.queries import Documents
+from turnwise.record.runs.queries import Documents, KnownRuns
 from turnwise.record.tenants.reach import EVERY_TENANT
 from turnwise.record.tenants.tenants import KnownLimits
 from turnwise.record.transaction.core import Core
@@ -35,6 +35,7 @@ class WorkerRole(
     KnownLimits,
     Histories,
     Documents,
+    KnownRuns,
 ):
     """Claims asks and answers them."""
 

@@ -29,6 +29,7 @@ _ANY_EVENTS = (
 _EVENTS = _ANY_EVENTS.where(events.c.seq > sa.bindparam("after")).order_by(events.c.seq)
 _EVENTS_BEFORE = _ANY_EVENTS.where(events.c.seq < sa.bindparam("before")).order_by(events.c.seq.desc())
 _EVENTS_OF_TYPES = _EVENTS.where(events.c.type.in_(sa.bindparam("types", expanding=True)))
+_ID = sa.select(runs.c.id).where(runs.c.id == sa.bindparam("run_id"))
 # What an error may be named by, from the general to the special.
 _ERROR_PARTS = ("kind", "code", "type")
 
@@ -44,6 +45,15 @@ class RunLookup(RecordPart):
         if run is None or not self._reach.includes(run.tenant):
             raise unknown_run(run_id)
         return run
+
+
+class KnownRuns(RecordPart):
+    """Tells which runs there are, and nothing of them."""
+
+    def has_run(self, run_id: str) -> bool:
+        """Return whether a run is on record."""
+        with self._database.read() as connection:
+            return connection.execute(self._own(_ID, runs.c.id), {"run_id": run_id}).first() is not None
 
 
 class RunLists(RecordPart):
