@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.processes import free_port, run_command
 from tests.e2e.refusals import refusal, settings
 from tests.support.databases import NoPostgresError, fresh_postgres
-from tests.support.services import missing
+from tests.support.services import migrated_postgres, missing
 
 from turnwise.record.database.database import Database
 
@@ -38,14 +38,21 @@ def test_a_setting_with_a_mistyped_name(command: list[str], tmp_path: Path) -> N
     assert not (tmp_path / "own.db").exists()
 
 
+@pytest.mark.postgres
 @pytest.mark.parametrize(("service", "scheme"), [("gateway", "amqp"), ("coordinator", "redis"), ("worker", "amqp")])
 def test_a_broker_that_does_not_answer(service: str, scheme: str, tmp_path: Path) -> None:
     port = free_port()
-    database = Database(f"sqlite:///{tmp_path / 'own.db'}")
-    database.migrate()
-    database.close()
-    env = settings(tmp_path, broker_url=f"{scheme}://127.0.0.1:{port}/")
-    assert str(port) in refusal(run_command([service], env, tmp_path))
+    with migrated_postgres() as url:
+        env = settings(tmp_path, database_url=url, broker_url=f"{scheme}://127.0.0.1:{port}/")
+        assert str(port) in refusal(run_command([service], env, tmp_path))
+
+
+@each_service
+def test_a_service_on_a_file_is_refused_and_makes_none(service: list[str], tmp_path: Path) -> None:
+    env = settings(tmp_path, broker_url="redis://127.0.0.1/0")
+    said = refusal(run_command(service, env, tmp_path))
+    assert "the services share a PostgreSQL database" in said and "turnwise migrate" not in said
+    assert not (tmp_path / "own.db").exists()
 
 
 @each_service
@@ -121,7 +128,7 @@ def test_a_folder_of_the_database_that_this_user_may_not_write_to(tmp_path: Path
     assert "closed/own.db.lock cannot be written (Permission denied)" in said
 
 
-@pytest.mark.parametrize("command", [["coordinator"], ["migrate"], ["keys", "list"]], ids=lambda command: command[0])
+@pytest.mark.parametrize("command", [["migrate"], ["keys", "list"]], ids=lambda command: command[0])
 def test_a_folder_of_the_database_that_this_user_may_not_search(command: list[str], tmp_path: Path) -> None:
     closed = tmp_path / "closed"
     closed.mkdir(mode=0)

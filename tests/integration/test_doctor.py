@@ -183,6 +183,8 @@ def test_without_a_coordinator_nothing_moves(store: Store, monkeypatch: pytest.M
     assert (found("coordinator").level, found("coordinator").mend) == ("warning", "start `turnwise up`")
     monkeypatch.setenv("TURNWISE_BROKER_URL", f"redis://127.0.0.1:{free_port()}/0")
     assert (found("coordinator").level, found("coordinator").mend) == ("fault", "start `turnwise coordinator`")
+    assert (found("shared database").level, levels()["database"]) == ("fault", "ok")
+    assert "set it to a PostgreSQL database" in found("shared database").mend
 
 
 def test_asks_in_a_queue_that_nobody_serves_are_counted(store: Store) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from tests.contract.brokers import broker
-from tests.support.databases import fresh_sqlite
 from tests.support.observers import (
     ACCEPTED,
     ANSWER,
@@ -20,6 +19,7 @@ from tests.support.observers import (
     Seen,
     observed_app,
 )
+from tests.support.services import migrated_postgres
 
 from turnwise.cli.embedded import EmbeddedServer
 from turnwise.client import Client
@@ -55,15 +55,15 @@ def test_an_embedded_server_tells_its_observers_of_a_run(tmp_path: Path, moves: 
         ("worker", [FIRST_MOVE, ["around_move (", "run_moved", ")"]], CARRIED),
     ],
 )
+@pytest.mark.postgres
 @pytest.mark.parametrize("kind", ["rabbitmq", "redis"])
 def test_processes_of_a_distributed_set_tell_their_observers_of_a_run(
-    tmp_path: Path, kind: str, moves: Any, moved_by_one: list[list[str]], answered_by_other: list[list[str]]
+    kind: str, moves: Any, moved_by_one: list[list[str]], answered_by_other: list[list[str]]
 ) -> None:
     # given a coordinator and a worker, each with parts of its own
-    fresh_sqlite(tmp_path / "runs.db").close()
     moving, answering = Seen(), Seen()
-    with broker(kind) as url:
-        settings = load_settings(database_url=f"sqlite:///{tmp_path / 'runs.db'}", broker_url=url, moves=moves)
+    with broker(kind) as url, migrated_postgres() as database:
+        settings = load_settings(database_url=database, broker_url=url, moves=moves)
         ours = open_parts(settings, app=observed_app(), observers=[moving])
         theirs = open_parts(settings, app=observed_app(), observers=[answering])
         coordinator = Coordinator(ours.store, ours.bus, ours.app, settings, ours.observers)

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests.contract.brokers import broker
 from tests.e2e.waiting import until
-from tests.support.databases import fresh_sqlite
 from tests.support.gateway_parts import Served, served
 from tests.support.noting import noting
 from tests.support.served_parts import Desk
+from tests.support.services import migrated_postgres
 
 from turnwise.api.events import EventView
 from turnwise.bus.base import Bus
@@ -141,14 +141,12 @@ def test_who_waits_for_the_end_is_told_of_it(kind: str, tmp_path: Path) -> None:
         waiting.join(30)
 
 
+@pytest.mark.postgres
 @pytest.mark.rabbitmq
-def test_a_coordinator_process_tells_watchers_of_its_moves(tmp_path: Path) -> None:
-    fresh_sqlite(tmp_path / "runs.db").close()
+def test_a_coordinator_process_tells_watchers_of_its_moves() -> None:
     heard: list[Notice] = []
-    with broker("rabbitmq") as url:
-        settings = load_settings(
-            database_url=f"sqlite:///{tmp_path / 'runs.db'}", broker_url=url, app="turnwise.demo.app:app"
-        )
+    with broker("rabbitmq") as url, migrated_postgres() as database:
+        settings = load_settings(database_url=database, broker_url=url, app="turnwise.demo.app:app")
         switches: Any = SimpleNamespace(paused=lambda queue: False, told=lambda: "")
         process, bus = CoordinatorProcess(settings, switches), CeleryBus(url)
         try:

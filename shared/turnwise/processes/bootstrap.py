@@ -63,6 +63,15 @@ def broker_url(settings: ServiceSettings) -> str:
     return settings.broker_url.get_secret_value()
 
 
+def check_shared_database(settings: ServiceSettings) -> None:
+    """Raise `ConfigurationError` if the database is a file: another process, or machine, would have another one."""
+    if settings.database_is_file:
+        raise ConfigurationError(
+            "TURNWISE_DATABASE_URL is not set, or names a file; the services share a PostgreSQL database, for instance "
+            "postgresql://USER:PASSWORD@HOST:5432/turnwise (for one process, use `turnwise up`)"
+        )
+
+
 def wire_keys(settings: ServiceSettings) -> WireKeys:
     """Return what signs the messages of this installation; raises `ConfigurationError` for a key that is too short."""
     keys = [key.get_secret_value() for key in settings.wire_keys]
@@ -97,6 +106,7 @@ def open_parts(settings: ServiceSettings, *, app: App | None = None, observers: 
     """
     url = broker_url(settings)
     application = app if app is not None else load_app(settings.app)
+    check_shared_database(settings)
     database, store = open_store(settings)
     version = pinned_version(settings, application)
     bus = CeleryBus(

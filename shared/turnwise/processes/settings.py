@@ -285,6 +285,11 @@ class ServiceSettings(BaseSettings):
             )
 
     @property
+    def database_is_file(self) -> bool:
+        """Return whether the database is one of SQLite, which only one process serves."""
+        return self.database_url.lower().startswith("sqlite")
+
+    @property
     def pinned(self) -> bool:
         """Return whether only processes of a run's own version work on it."""
         return self.version_policy == "pinned"

@@ -126,12 +126,20 @@ def test_a_second_embedded_server_on_the_same_file_is_refused(terminal: Terminal
     assert not (terminal.folder / "turnwise.db").exists()
 
 
-def test_a_gateway_on_a_database_without_tables_names_the_command_that_makes_them(
-    terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("command", ["gateway", "coordinator", "worker"])
+def test_a_service_without_a_shared_database_says_which_setting_is_missing(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setenv("TURNWISE_BROKER_URL", "redis://127.0.0.1:1/0")
+    error = terminal.refused(command, "--app", DEMO_APP)
 
-    assert "run `turnwise migrate`" in terminal.refused("gateway", "--app", DEMO_APP, "--bind", "127.0.0.1:0")
+    assert "TURNWISE_DATABASE_URL is not set" in error and "turnwise migrate" not in error
+    assert list(terminal.folder.iterdir()) == []
+
+
+def test_no_file_is_created_as_a_database_of_a_server(terminal: Terminal) -> None:
+    assert "--create-database is for PostgreSQL" in terminal.refused("migrate", "--create-database")
+    assert list(terminal.folder.iterdir()) == []
 
 
 def test_migrate_makes_the_tables_and_may_be_repeated(terminal: Terminal) -> None:
@@ -262,7 +270,7 @@ def test_a_command_that_does_one_thing_says_its_error_as_a_sentence(
 
 @pytest.mark.parametrize(
     "command",
-    [["export", "run_x"], ["purge", "--older-than", "1d"], ["keys", "list"], ["coordinator", "--app", DEMO_APP]],
+    [["export", "run_x"], ["purge", "--older-than", "1d"], ["keys", "list"]],
     ids=lambda command: command[0],
 )
 def test_a_mistyped_file_of_the_database_is_told_and_not_made(

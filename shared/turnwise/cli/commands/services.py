@@ -159,6 +159,13 @@ def migrate(
     settings = settings_of(database_url=database)
     from turnwise.record.database.database import Database
 
+    if create_database and settings.database_is_file:
+        from turnwise.errors import ConfigurationError
+
+        raise ConfigurationError(
+            "--create-database is for PostgreSQL, but TURNWISE_DATABASE_URL is not set, or names a file; set it, or "
+            "leave the option out: `turnwise migrate` makes the file"
+        )
     found = Database(settings.database_url)
     try:
         if create_database and found.create():

@@ -40,6 +40,16 @@ def opened(settings: ServiceSettings) -> Iterator[tuple[MonitorRole | None, list
         database.close()
 
 
+def check_shared(settings: ServiceSettings) -> Iterator[Finding]:
+    """The database of services is one that they can share; `turnwise up`, without a broker, has a file."""
+    if settings.broker_url is not None and settings.database_is_file:
+        yield fault(
+            "shared database",
+            "TURNWISE_BROKER_URL is set, but TURNWISE_DATABASE_URL is not, or names a file: services share none",
+            "set it to a PostgreSQL database; for one process, leave out the broker and use `turnwise up`",
+        )
+
+
 def _made(settings: ServiceSettings, held: list[Database]) -> Iterator[Finding]:
     held.append(Database(settings.database_url, synchronous=settings.sqlite_synchronous))
     yield from ()

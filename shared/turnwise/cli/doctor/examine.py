@@ -22,6 +22,7 @@ def examine(**overrides: str | None) -> Iterator[Finding]:
         apps: list[App] = []
         yield from guarded("application", _application(found, apps), "correct TURNWISE_APP, or what the module needs")
         app = apps[0] if apps else None
+        yield from guarded("shared database", database.check_shared(found))
         yield from guarded("database", _of_record(found, app))
         if app is not None:
             yield from guarded("queues of agents", application.check_queues(app, found))
