@@ -262,6 +262,43 @@ def test_a_newer_schema_that_is_too_new_is_refused(of_version_0001: Database) ->
         of_version_0001.migrate()
 
 
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def of_another_program(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A database with a table that is not Turnwise's."""
+    with ExitStack() as stack:
+        url = f"sqlite:///{tmp_path / 'shop.db'}"
+        if request.param == "postgres":
+            request.getfixturevalue("postgres_url")  # skips where there is no server
+            url = stack.enter_context(fresh_postgres())
+        database = Database(url)
+        stack.callback(database.close)
+        with database.begin() as connection:
+            connection.exec_driver_sql("CREATE TABLE sessions (id integer PRIMARY KEY)")
+        yield database
+
+
+def test_tables_of_another_program_are_named_and_left_alone(of_another_program: Database) -> None:
+    with pytest.raises(SchemaVersionError, match="a table 'sessions' that is not Turnwise's; give Turnwise a database"):
+        of_another_program.migrate()
+
+    assert of_another_program.schema_version() is None
+    with of_another_program.begin() as connection:
+        assert sa.inspect(connection).get_table_names() == ["sessions"]
+
+
+@pytest.mark.parametrize("version", ["9d3f0a2b11c4", "0009"])
+def test_versions_of_another_program_are_not_taken_for_a_newer_turnwise(
+    of_another_program: Database, version: str
+) -> None:
+    with of_another_program.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE alembic_version (version_num varchar(32) PRIMARY KEY)")
+        connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{version}')")
+
+    for refused in (of_another_program.migrate, of_another_program.check_schema):
+        with pytest.raises(SchemaVersionError, match=f"another program's: its alembic_version is '{version}'"):
+            refused()
+
+
 def test_an_older_schema_is_refused(of_version_0001: Database) -> None:
     with pytest.raises(SchemaVersionError, match=r"has schema version 0001; .* run `turnwise migrate`"):
         of_version_0001.check_schema()

@@ -277,7 +277,7 @@ BROKEN: list[tuple[str, Broken, str, str, str]] = [
     ),
     # the broker
     ("broker: scheme", {"BROKER_URL": "kafka://x"}, "broker", "begins with 'kafka'", "expected amqp://"),
-    ("broker: port", {"BROKER_URL": "amqp://x:port/"}, "broker", "cannot be read", "expected for instance amqp://"),
+    ("broker: port", {"BROKER_URL": "amqp://x:port/"}, "broker", "cannot be read", "amqp://USER:PASSWORD@HOST"),
     ("rabbitmq: password", {"BROKER_URL": rabbitmq("guest:wrong-word")}, "broker", "refuses the", "correct user and"),
     ("rabbitmq: vhost", {"BROKER_URL": rabbitmq(end="/no-such")}, "broker", "virtual host", "rabbitmqctl add_vhost"),
     (

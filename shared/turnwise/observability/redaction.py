@@ -21,8 +21,8 @@ _SHORTEST = 6
 
 # What stands before a secret is kept (group 1), so that one sees which it was.
 _FORMS = (
-    # A password in a URL; user and host stay.
-    re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#:@'\"]*:)[^\s/@'\"]+(?=@)"),
+    # A password in a URL; user and host stay, and so does the word that stands for one in a hint.
+    re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#:@'\"]*:)(?!PASSWORD@)[^\s/@'\"]+(?=@)"),
     re.compile(r"(?i)(\bauthorization['\"]?\s*[:=]\s*['\"]?)(?!bearer\b|basic\b)[^\s'\",;*]{6,}"),
     re.compile(r"(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
     # Keys of model providers and code hosts; some are quoted with stars in the middle.

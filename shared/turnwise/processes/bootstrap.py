@@ -58,7 +58,7 @@ def broker_url(settings: ServiceSettings) -> str:
     if settings.broker_url is None:
         raise ConfigurationError(
             "TURNWISE_BROKER_URL is not set; the services find each other through a broker, for instance "
-            "amqp://guest:guest@localhost:5672// or redis://localhost:6379/0 (without one, use `turnwise up`)"
+            "amqp://USER:PASSWORD@localhost:5672// or redis://localhost:6379/0 (without one, use `turnwise up`)"
         )
     return settings.broker_url.get_secret_value()
 

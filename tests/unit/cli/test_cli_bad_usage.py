@@ -92,6 +92,25 @@ def test_a_service_without_a_broker_says_which_setting_is_missing(terminal: Term
     assert "TURNWISE_BROKER_URL" in terminal.refused(command, "--app", DEMO_APP)
 
 
+@pytest.mark.parametrize(
+    ("setting", "given", "told"),
+    [
+        ("TURNWISE_DATABASE_URL", "mysql://here/runs", "postgresql://USER:PASSWORD@HOST:PORT/DATABASE"),
+        ("TURNWISE_DATABASE_URL", "sqlite:///runs.db", "postgresql://USER:PASSWORD@HOST:5432/turnwise"),
+        ("TURNWISE_DATABASE_URL", "", "amqp://USER:PASSWORD@localhost:5672//"),
+    ],
+)
+def test_an_address_in_a_hint_can_be_copied(
+    terminal: Terminal, monkeypatch: pytest.MonkeyPatch, setting: str, given: str, told: str
+) -> None:
+    if given:
+        monkeypatch.setenv("TURNWISE_DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+        monkeypatch.setenv("TURNWISE_BROKER_URL", "redis://127.0.0.1:1/0")
+        monkeypatch.setenv(setting, given)
+
+    assert told in terminal.refused("coordinator", "--app", DEMO_APP)
+
+
 @pytest.mark.parametrize("given", ["2,10", "ten", "0", "1,2,3"])
 def test_a_range_of_children_is_the_most_and_the_fewest(terminal: Terminal, given: str) -> None:
     told = terminal.refused("worker", "--app", DEMO_APP, "--pool", "prefork", "--autoscale", given)

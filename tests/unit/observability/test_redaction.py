@@ -38,6 +38,7 @@ def test_what_looks_like_a_secret_is_cut_out(text: str, expected: str) -> None:
         "http://127.0.0.1:8080/v1/runs",
         "password",
         "the limit on tokens: 5000",
+        "expected postgresql://USER:PASSWORD@HOST:PORT/DATABASE or amqp://USER:PASSWORD@HOST:5672//",
         "basic idea",
         "a bearer of news",
         "risk-averse, ask_01hxyz12345, turn.asked",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import psycopg
 import pytest
 from sqlalchemy import exc
@@ -55,3 +59,18 @@ def test_an_error_means_the_same_of_the_driver_and_of_sqlalchemy() -> None:
         cause = kind("an error")
         wrapped = exc.DBAPIError.instance("SELECT 1", {}, cause, psycopg.Error)
         assert meant(cause) is meant(wrapped), kind
+
+
+def test_a_file_on_a_full_disk_is_told_from_a_wrong_address(tmp_path: Path) -> None:
+    file = tmp_path / "runs.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("CREATE TABLE kept (value BLOB)")
+        connection.execute("PRAGMA max_page_count = 2")
+        with pytest.raises(sqlite3.OperationalError) as full:
+            connection.execute("INSERT INTO kept VALUES (zeroblob(100000))")
+
+    found = translated(full.value, f"sqlite:///{file}", is_postgres=False)
+
+    assert isinstance(found, DatabaseUnavailableError)
+    told = f"has no room left on its disk (database or disk is full); make room on the disk of {file}"
+    assert str(found).endswith(told)

@@ -68,13 +68,13 @@ class BrokerURL:
             _ = parts.port
         except ValueError as error:
             raise ConfigurationError(
-                f"TURNWISE_BROKER_URL cannot be read ({error}); expected for instance amqp://user:password@host:5672//"
+                f"TURNWISE_BROKER_URL cannot be read ({error}); expected for instance amqp://USER:PASSWORD@HOST:5672//"
             ) from error
         scheme = parts.scheme
         if scheme not in _KINDS:
             raise ConfigurationError(
                 f"TURNWISE_BROKER_URL begins with {scheme!r}; expected amqp://, amqps:// (RabbitMQ), redis:// or "
-                "rediss:// (Redis), for instance amqp://user:password@host:5672//"
+                "rediss:// (Redis), for instance amqp://USER:PASSWORD@HOST:5672//"
             )
         if _KINDS[scheme] == "redis" and parts.path.strip("/") and not parts.path.strip("/").isdigit():
             raise ConfigurationError(

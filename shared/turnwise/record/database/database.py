@@ -29,6 +29,8 @@ from turnwise.record.database.sqlite_writer import SQLiteWriter
 
 _NOW = sa.select(now())
 _VERSION = sa.text("SELECT version_num FROM alembic_version")
+# The versions of before `schema_support`, which all later ones have.
+_UNSUPPORTING = ("0001", "0002")
 _OLDEST_PROGRAM = sa.select(schema_support.c.oldest_program)
 
 
@@ -142,6 +144,7 @@ class Database:
             found = self._schema_version(connection)
             if self._is_newer_and_supported(connection, found):
                 return
+            self._refuse_foreign(connection, found)
         upgrade(self.begin, self.name, found)
         # By itself, because the locks of the upgrade last until its commit, and this reads whole tables.
         with self.begin() as connection:
@@ -173,6 +176,7 @@ class Database:
             found = self._schema_version(connection)
             if found == SCHEMA_VERSION or self._is_newer_and_supported(connection, found):
                 return
+            self._refuse_foreign(connection, found)
         if found is not None and found > SCHEMA_VERSION:
             raise SchemaVersionError(
                 f"{self.name} has schema version {found}, on which this program, of version {SCHEMA_VERSION}, cannot "
@@ -201,6 +205,15 @@ class Database:
             return False
         oldest = self._only_value(connection, _OLDEST_PROGRAM)
         return oldest is not None and oldest <= SCHEMA_VERSION
+
+    def _refuse_foreign(self, connection: Connection, found: str | None) -> None:
+        """Raise `SchemaVersionError` if another program notes its version where Turnwise does."""
+        if found in (None, *_UNSUPPORTING) or self._only_value(connection, _OLDEST_PROGRAM) is not None:
+            return
+        raise SchemaVersionError(
+            f"{self.name} is another program's: its alembic_version is {found!r}, and it has no table of Turnwise's "
+            "versions; give Turnwise a database of its own, and correct TURNWISE_DATABASE_URL"
+        )
 
     def _only_value(self, connection: Connection, statement: sa.Executable) -> str | None:
         """The one text of a table, None if there is no such table."""

@@ -114,6 +114,9 @@ def _unavailable(cause: BaseException, name: str, *, is_postgres: bool) -> str:
     if is_postgres:
         fault = connect_fault(detail)
         return f"the database {name} {fault.found} ({detail}); {fault.cure}"
+    if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL:
+        file = name.removeprefix("sqlite:///").partition("?")[0]
+        return f"the database {name} has no room left on its disk ({detail}); make room on the disk of {file}"
     return (
         f"the database {name} does not answer ({detail}); see that it is a database file in a writable directory, or "
         "correct TURNWISE_DATABASE_URL"

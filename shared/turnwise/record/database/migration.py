@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 import psycopg
@@ -15,6 +16,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from alembic.script.revision import RevisionError
 from alembic.util import CommandError
+from sqlalchemy import exc
 from sqlalchemy.engine import Connection
 
 from turnwise.errors import DatabaseUnavailableError, SchemaVersionError
@@ -30,6 +32,8 @@ _UNCHECKED = sa.text(
 _PAUSES = (1, 2, 4, 8, 15, 30, 60, 60, 60, 60)
 # A process at work may also be in a deadlock with a try: each wants a table that the other has.
 _TAKEN = (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected)
+# As PostgreSQL and SQLite complain of a table, or an index, that is to be created.
+_IS_THERE = re.compile(r"^(?:relation|table|index) \"?(.+?)\"? already exists")
 _LOCK = 7_303_014_920_157  # any number that no other program takes as its advisory lock
 
 
@@ -45,10 +49,12 @@ def upgrade(begin: Callable[[], AbstractContextManager[Connection]], name: str, 
     """Apply what is missing, each script in a transaction of `begin`; a second migrator waits for the first.
 
     `found` is the version of the schema, None for an empty database. Raises `SchemaVersionError` for a database (`name`
-    says which) that a newer program has made, or one of whose tables someone else keeps for more than five minutes.
+    says which) that a newer program has made, one that has tables of another program under our names, and one of whose
+    tables someone else keeps for more than five minutes.
     """
     for revision in _missing(name, found):
-        _apply(begin, revision, name)
+        with _foreign_table_reported(name) if found is None else nullcontext():
+            _apply(begin, revision, name)
 
 
 def _missing(name: str, found: str | None) -> list[str]:
@@ -99,6 +105,23 @@ def _unknown_schema_reported(name: str) -> Iterator[None]:
         raise SchemaVersionError(
             f"{name} has a schema that this program does not know ({error}); "
             "was it made by a newer version? Update this program"
+        ) from error
+
+
+@contextmanager
+def _foreign_table_reported(name: str) -> Iterator[None]:
+    """Around the first tables of a database."""
+    try:
+        yield
+    except (exc.ProgrammingError, DatabaseUnavailableError) as error:
+        cause = getattr(error.__cause__ if isinstance(error, DatabaseUnavailableError) else error, "orig", None)
+        is_there = _IS_THERE.search(str(cause))
+        if not isinstance(cause, psycopg.errors.DuplicateTable) and is_there is None:
+            raise
+        # A server may say it in another language.
+        table = f"a table {is_there[1]!r} that is" if is_there is not None else "tables that are"
+        raise SchemaVersionError(
+            f"{name} has {table} not Turnwise's; give Turnwise a database of its own, and correct TURNWISE_DATABASE_URL"
         ) from error
 
 
