@@ -12,6 +12,7 @@ from turnwise.cli.text.output import as_json_text
 
 if TYPE_CHECKING:
     from turnwise.api.fleet import PauseView
+    from turnwise.client import Client
 
 _Kind = Annotated[
     Literal["queue", "task", "tenant"],
@@ -45,7 +46,25 @@ def pause(
 
     with connect(url) as client:
         found = client.pause(kind, name, reason)
+        known = kind != "tenant" or _has_tenant(client, name)
     _tell(found, f"The {kind} {name} is paused. It goes on with: turnwise resume {kind} {name}", as_json)
+    if not known:
+        typer.echo(f"No run, key or limit of a tenant {name!r} is on record; is the name right?", err=True)
+
+
+def _has_tenant(client: Client, name: str) -> bool:
+    """Return whether anything of the tenant is on record; True where that cannot be asked, as the pause is made."""
+    from turnwise.errors import TurnwiseError
+
+    try:
+        if client.outlines(name, limit=1).items or client.tenant(name).updated_at is not None:
+            return True
+        page = client.keys(limit=200)
+        while page.next_cursor is not None and all(key.tenant != name for key in page.items):
+            page = client.keys(cursor=page.next_cursor, limit=200)
+    except TurnwiseError:
+        return True
+    return any(key.tenant == name for key in page.items)
 
 
 def resume(kind: _Kind, name: _Name, as_json: JsonOption = False, url: UrlOption = DEFAULT_URL) -> None:
