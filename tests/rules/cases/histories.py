@@ -8,7 +8,7 @@ from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
 from tests.rules.words import tool
 
-from turnwise import ChatAgent, Role, Task, TaskConfig, ToolMessage
+from turnwise import ChatAgent, LLMMessage, Role, Task, TaskConfig, ToolMessage
 
 
 @scenario(
@@ -304,6 +304,98 @@ def a_handler_may_read_the_history(cast: Cast) -> Task:
 )
 def a_forgotten_call_leaves_no_trace(cast: Cast) -> Task:
     return _altering(cast, tool("alter", what="forget"), lambda last: f"I heard {last}")
+
+
+class Summarize(ToolMessage):
+    """Assigns a history that begins with no system message."""
+
+    request: str = "summarize"
+    purpose: str = "To keep the last <n> messages behind a summary by <role>; without a role, only these."
+    n: int
+    role: Role | None = None
+
+    def handle(self, agent: ChatAgent) -> str:
+        summary = [] if self.role is None else [LLMMessage(role=self.role, content="summary")]
+        agent.message_history = summary + agent.message_history[-self.n :]
+        return "kept"
+
+
+def _summarizing(cast: Cast, n: int, role: Role | None = None) -> Task:
+    """A model that summarizes its conversation with each answer."""
+    call = tool("summarize", n=n, role=role) if role is not None else tool("summarize", n=n)
+    return cast.task("Boss", lambda _: call, tools=[Summarize])
+
+
+@scenario(
+    "HIST-11",
+    "...",
+    turns=7,
+    sent={
+        "Boss": """
+        user: summary
+        user: kept
+        assistant: {"request": "summarize", "n": 2, "role": "user"}
+        user: kept
+        """
+    },
+)
+def a_handler_may_begin_the_history_with_a_summary(cast: Cast) -> Task:
+    return _summarizing(cast, 2, Role.USER)
+
+
+@scenario(
+    "HIST-11",
+    "...",
+    turns=7,
+    sent={
+        "Boss": """
+        assistant: summary
+        assistant: {"request": "summarize", "n": 1, "role": "assistant"}
+        user: kept
+        """
+    },
+)
+def a_handler_may_begin_the_history_with_what_the_model_said(cast: Cast) -> Task:
+    return _summarizing(cast, 1, Role.ASSISTANT)
+
+
+@scenario(
+    "HIST-11",
+    "...",
+    turns=7,
+    sent={
+        "Boss": """
+        user: kept
+        assistant: {"request": "summarize", "n": 2}
+        user: kept
+        """
+    },
+)
+def a_handler_may_keep_the_last_messages_alone(cast: Cast) -> Task:
+    return _summarizing(cast, 2)
+
+
+@scenario(
+    "HIST-11 HIST-2",
+    """
+    ...
+    => kept
+    ...
+    => kept
+    """,
+    turns=2,
+    says=["go", "on"],
+    sent={
+        "Boss": """
+        user: summary
+        assistant: {"request": "summarize", "n": 1, "role": "user"}
+        user: on
+        """
+    },
+)
+def a_conversation_goes_on_from_a_summary(cast: Cast) -> Task:
+    line = tool("summarize", n=1, role="user")
+    return cast.task("Boss", lambda _: line, tools=[Summarize], restart=False)
 
 
 class Tell(ToolMessage):

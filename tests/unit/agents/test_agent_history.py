@@ -109,6 +109,16 @@ def test_a_history_that_replaces_another_remembers_what_both_begin_with() -> Non
     other = history.replaced_by([SYSTEM, first, said("c"), second])
     assert (other.unchanged, other.fitted) == (2, 2)
     assert history.replaced_by([]).unchanged == 0
+    assert history.replaced_by([said("Be kind.", Role.SYSTEM), first]).unchanged == 2
+
+
+def test_a_history_that_begins_with_another_message_is_another() -> None:
+    first, second = said("a"), said("b")
+    history = MessageHistory([SYSTEM, first, second], unchanged=3, fitted=2)
+    for messages in ([said("c"), first], [first, second], [said("c", Role.ASSISTANT), first, second]):
+        other = history.replaced_by(messages)
+        assert (other.unchanged, other.fitted) == (0, 0)
+    assert MessageHistory([first], unchanged=1).replaced_by([SYSTEM, first]).unchanged == 0
 
 
 def test_a_history_is_a_list_to_whoever_holds_it() -> None:

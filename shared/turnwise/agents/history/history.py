@@ -33,11 +33,14 @@ class MessageHistory(list[LLMMessage]):
         self._counted, self._tokens = (0, 0) if tokens is None else (len(self), tokens)
 
     def replaced_by(self, messages: Iterable[LLMMessage]) -> MessageHistory:
-        """A history of these messages, which remembers of this one what the same leading messages allow."""
+        """A history of these messages, which remembers of this one what the same leading messages allow.
+
+        One system message in place of another is no change; any other first message is one.
+        """
         other = MessageHistory(messages)
         same = 0
         for old, new in zip(self, other, strict=False):
-            if same and old is not new:
+            if old is not new and (same or old.role != Role.SYSTEM or new.role != Role.SYSTEM):
                 break
             same += 1
         other.unchanged, other.fitted = min(self.unchanged, same), min(self.fitted, same)
