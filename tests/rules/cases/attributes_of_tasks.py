@@ -12,6 +12,8 @@ from turnwise import (
     ChatAgent,
     ChatAgentConfig,
     ChatDocument,
+    LLMMessage,
+    Role,
     StatusCode,
     Task,
     TaskConfig,
@@ -266,3 +268,125 @@ class Reader(Task[Any]):
 )
 def an_own_rule_sees_the_conversation_of_its_agent(cast: Cast) -> Task:
     return cast.task(cast.agent("Boss", "a", "b", "c", handle_llm_no_tool="ok"), kind=Reader)
+
+
+class Trimming(Task[Any]):
+    """Keeps the conversation of its agent short."""
+
+    def done(self, result: ChatDocument | None = None, r: str | None = None) -> tuple[bool, StatusCode]:
+        if len(self.agent.message_history) > 4:
+            self.agent.clear_history(-2)
+        return super().done(result, r)
+
+
+@scenario(
+    "HANDLE-23 HIST-11",
+    """
+    Boss LLM: a
+    Boss Agent: ok
+    Boss LLM: b
+    Boss Agent: ok
+    Boss LLM: b
+    Boss = FIXED_TURNS
+    => b
+    """,
+    turns=5,
+    sent={
+        "Boss": """
+        user: go
+        assistant: a
+        user: ok
+        """
+    },
+)
+def an_own_rule_may_drop_messages_of_its_agent(cast: Cast) -> Task:
+    return cast.task(cast.agent("Boss", "a", "b", "c", handle_llm_no_tool="ok"), kind=Trimming)
+
+
+class Concise(Task[Any]):
+    """Puts a summary in place of its agent's conversation once an answer says so."""
+
+    def valid(self, result: ChatDocument | None, r: str) -> bool:
+        if result is not None and result.content == "sum up":
+            self.agent.message_history = [LLMMessage(role=Role.USER, content="summary")]
+        return super().valid(result, r)
+
+
+@scenario(
+    "HANDLE-23 HIST-11",
+    """
+    Boss LLM: a
+    Boss Agent: ok
+    Boss LLM: sum up
+    Boss Agent: ok
+    Boss LLM: a
+    Boss = FIXED_TURNS
+    => a
+    """,
+    turns=5,
+    sent={
+        "Boss": """
+        user: summary
+        user: ok
+        """
+    },
+)
+def an_own_rule_may_assign_the_history_of_its_agent(cast: Cast) -> Task:
+    return cast.task(cast.agent("Boss", "a", "sum up", handle_llm_no_tool="ok"), kind=Concise)
+
+
+class Noting(Task[Any]):
+    """Notes in its agent's conversation that it has ended."""
+
+    def result(self, status: StatusCode | None = None) -> ChatDocument | None:
+        self.agent.update_history("that was all", "noted")
+        return super().result(status)
+
+
+@scenario(
+    "HANDLE-23 HIST-11 HIST-3",
+    """
+    ...
+    Boss = FIXED_TURNS
+    => two
+    """,
+    turns=4,
+    sent={
+        "Bob": """
+        user: first
+        assistant: one
+        user: that was all
+        assistant: noted
+        user: second
+        """
+    },
+)
+def an_own_result_may_add_to_the_conversation_of_a_sub_task(cast: Cast) -> Task:
+    bob = cast.task("Bob", "one", "-", "two", single_round=True, kind=Noting)
+    return cast.task("Boss", "first", "second", subs=[bob])
+
+
+@scenario(
+    "HANDLE-23 HIST-11 HIST-2",
+    """
+    Boss LLM: one
+    Boss = FIXED_TURNS
+    => one
+    Boss LLM: two
+    Boss = FIXED_TURNS
+    => two
+    """,
+    turns=1,
+    says=["go", "on"],
+    sent={
+        "Boss": """
+        user: go
+        assistant: one
+        user: that was all
+        assistant: noted
+        user: on
+        """
+    },
+)
+def an_own_result_may_add_to_a_conversation_that_goes_on(cast: Cast) -> Task:
+    return cast.task("Boss", "one", "-", "two", kind=Noting, restart=False)

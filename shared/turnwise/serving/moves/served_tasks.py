@@ -42,6 +42,11 @@ class ServedTasks:
                     kept[path] = saving.found(task, template)
             record.tasks = {path: found for path, found in kept.items() if found} or None
             self._tx.save_agent(key, record=served.record(), state=served.state())
+            keep, rows = served.history_changes()
+            if keep is not None:
+                self._tx.cut_history(key, keep)
+            if rows:
+                self._tx.append_history(key, rows)
         looked_at = list(self._agents)
         self._tasks.clear()
         self._agents.clear()
