@@ -29,7 +29,7 @@ class AgentMemory(BaseModel):
     """The framework's own memory of an agent; small, and JSON between turns of a served run.
 
     `tools` lists the names in the three sets where they differ from what the agent began with. `system_message` and
-    `user_message` override the configuration's; `output_format` is None where the configuration's holds. `mending` is
+    `user_message` override the configuration's; `output_format` is None where that of the factory holds. `mending` is
     the tool whose fields were wrong in the model's last answer. `fitted` is that of the history, kept here between
     turns. `token_scale` is how many tokens the provider has counted for one of the estimate, where that was more.
     `attributes` are those of the agent's that the program has changed since the factory made it, by name, and `tasks`

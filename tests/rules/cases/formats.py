@@ -110,6 +110,72 @@ def a_format_that_a_handler_sets_lasts(cast: Cast) -> Task:
     return cast.task(agent)
 
 
+@scenario(
+    "OUT-1 OUT-3",
+    """
+    Boss LLM: {"value": [1, 2]}
+    Boss = FIXED_TURNS
+    => list [1, 2]
+    """,
+    turns=1,
+    return_type=list[int],
+)
+def a_format_that_is_set_with_the_agent_need_be_no_class(cast: Cast) -> Task:
+    agent = cast.agent("Boss", '{"value": [1, 2]}')
+    agent.set_output_format(list[int])
+    return cast.task(agent)
+
+
+@scenario(
+    "OUT-1 OUT-3",
+    """
+    Boss LLM: {"value": {"Rome": {"name": "Rome", "people": 3}}}
+    Boss = FIXED_TURNS
+    => dict {'Rome': City(name='Rome', people=3)}
+    """,
+    turns=1,
+    return_type=dict[str, City],
+)
+def a_copy_in_another_format_may_be_the_agent_of_a_task(cast: Cast) -> Task:
+    agent = cast.agent("Boss", f'{{"value": {{"Rome": {ROME}}}}}', output_format=City)
+    return cast.task(agent[dict[str, City]])
+
+
+class Switch(ToolMessage):
+    request: str = "switch"
+    purpose: str = "To answer with any text from now on, or else with numbers."
+    off: bool
+
+    def handle(self, agent: ChatAgent) -> str:
+        agent.set_output_format(None if self.off else list[int])
+        agent.augment_system_message("Be kind.")
+        return "free" if self.off else "bound"
+
+
+@scenario(
+    "OUT-3 OUT-2",
+    """
+    Boss LLM: {switch off=true}
+    Boss Agent: free
+    Boss LLM: hm
+    Boss Agent: ok
+    Boss LLM: {switch off=false}
+    Boss Agent: bound
+    Boss LLM: hm
+    Boss Agent: Your answer is not in the format that it has to have, `list[int]`: ...
+    Boss LLM: {"value": [1]}
+    Boss = FIXED_TURNS
+    => {"value": [1]}
+    """,
+    turns=9,
+)
+def a_handler_may_set_the_first_format_again(cast: Cast) -> Task:
+    lines = tool("switch", off=True), "hm", tool("switch", off=False), "hm", '{"value": [1]}'
+    agent = cast.agent("Boss", *lines, tools=[Switch], handle_llm_no_tool="ok")
+    agent.set_output_format(list[int])
+    return cast.task(agent)
+
+
 # --- streaming and callbacks ---
 
 

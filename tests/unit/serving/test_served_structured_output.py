@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, SecretStr, create_model
 from tests.support.served_parts import Desk
 
 from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task, ToolMessage
@@ -126,7 +126,7 @@ def test_a_handler_may_ask_for_a_plain_value(store: Store, server: FakeLLMServer
     assert counted.result is not None
     assert value_of_type(decode_document(counted.result, {}), int) == 7
     assert listed.error is not None
-    assert "define the class at the top level of a module" in listed.error.message
+    assert "set it in the factory, or set a model with a field of that type" in listed.error.message
 
 
 def test_a_handler_may_take_the_format_away(store: Store, server: FakeLLMServer) -> None:
@@ -160,6 +160,23 @@ def test_a_format_that_no_other_process_would_find_ends_the_run_and_says_so(
     assert "define the class at the top level of a module" in local.error.message
     assert unknown.error is not None
     assert "no agent of the application knows it" in unknown.error.message
+
+
+def test_two_formats_of_one_name_are_told_apart(store: Store, server: FakeLLMServer) -> None:
+    made = [create_model("Made", __module__=__name__, **{name: (int, ...)}) for name in ("first", "second")]  # type: ignore[call-overload]
+
+    class Swaps(Clerk):
+        format = staticmethod(lambda agent: made[1])
+
+    class Stays(Clerk):
+        format = staticmethod(lambda agent: made[0])
+
+    swapped = run(store, clerk_app(server, Swaps, output_format=made[0]))
+    stayed = run(store, clerk_app(server, Stays, output_format=made[0]))
+
+    assert swapped.error is not None
+    assert "define the class at the top level of a module" in swapped.error.message
+    assert stayed.error is None
 
 
 def test_what_a_copy_with_a_format_uses_is_counted(store: Store, server: FakeLLMServer) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_origin
 
 from pydantic import BaseModel
 
@@ -115,9 +115,10 @@ def _format_record(agent: ChatAgent) -> FormatRecord:
     )
 
 
-def check_lasting(kept: FormatRecord | None, registry: Mapping[str, type[ToolMessage]]) -> None:
-    """Raise `ConfigurationError` if another process would not find the class of the format."""
-    if kept is None or not kept.kind:
+def check_lasting(agent: ChatAgent, registry: Mapping[str, type[ToolMessage]]) -> None:
+    """Raise `ConfigurationError` if another process would not find the type of the format that was set."""
+    kept, output = agent.record.output_format, agent.answer_format
+    if kept is None or output is None:
         return
     if kept.tool and kept.tool not in registry:
         raise ConfigurationError(
@@ -125,7 +126,16 @@ def check_lasting(kept: FormatRecord | None, registry: Mapping[str, type[ToolMes
             "enable it in the factory, for instance with enable_message(..., use=False, handle=False)"
         )
     if not kept.tool:
+        _check_name(output.wanted)
         _found(kept.kind, object)
+
+
+def _check_name(wanted: Any) -> None:
+    if not isinstance(wanted, type) or get_origin(wanted) is not None or "[" in wanted.__qualname__:
+        raise ConfigurationError(
+            f"the format of answers {type_name(wanted)!r} cannot be found by other processes, as it is no class with a "
+            "name of its own; set it in the factory, or set a model with a field of that type"
+        )
 
 
 def _found(place: str, agent: type[Any]) -> type[BaseModel]:
@@ -135,7 +145,7 @@ def _found(place: str, agent: type[Any]) -> type[BaseModel]:
     except LookupError as error:
         raise ConfigurationError(
             f"the format of answers {place!r} cannot be found by other processes ({error}); "
-            "define the class at the top level of a module"
+            "define the class at the top level of a module, or set it in the factory"
         ) from error
     return checked_kind(found)
 

@@ -52,7 +52,7 @@ def over_template(
     # Weak, or each agent would lie about with its whole history until the garbage collector finds it.
     agent.history = AgentHistory(partial(_history, ref(agent), template, saved, load_history))
     # A copy through JSON takes a third of the time of a deep one.
-    kept = template.record.dump() if saved.record is None else saved.record
+    kept = _begun_with(template) if saved.record is None else saved.record
     record = AgentMemory.model_validate(kept) if kept else AgentMemory()
     settings = _take_over(agent, known, record, registry)
     callbacks = template.callbacks
@@ -94,6 +94,13 @@ def _take_over(agent: ChatAgent, known: AgentTemplate, record: AgentMemory, regi
     return settings
 
 
+def _begun_with(template: ChatAgent) -> Json:
+    """Return the record of an agent of which nothing was saved; the format of its answers is the template's own."""
+    record = template.record.dump()
+    record.pop("output_format", None)
+    return record
+
+
 def _history(
     weak: ref[ChatAgent], template: ChatAgent, saved: records.AgentRecord, load: LoadHistory | None
 ) -> MessageHistory:
@@ -131,7 +138,9 @@ class ServedAgent:
         Raises `ConfigurationError` and `AttributeNotSavedError` for what cannot last.
         """
         agent, record = self.agent, self.agent.record
-        check_lasting(record.output_format, self.registry)
+        if record.output_format is not None and agent.answer_format == self.template.answer_format:
+            record.output_format = None
+        check_lasting(agent, self.registry)
         if agent.toolbox.sets is not self.template.toolbox.sets:
             _check_tools(agent, self.template, self.registry)
         history = agent.history.held
@@ -143,7 +152,7 @@ class ServedAgent:
         _put(record, "attributes", saving.found(agent, known) or None)
         _put(record, "settings", saving.found_settings(agent.config, known.settings, self.settings) or None)
         now = record.dump()
-        before = self.saved.record if self.saved.record is not None else self.template.record.dump()
+        before = self.saved.record if self.saved.record is not None else _begun_with(self.template)
         return now if now != before else None
 
     def check_answer(self, document: ChatDocument) -> None:
