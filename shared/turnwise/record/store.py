@@ -95,7 +95,7 @@ class Store:
 
     @cached_property
     def inspector(self) -> InspectorRole:
-        """Whatever is on record, for tests and benchmarks."""
+        """Everything on record, for tests and benchmarks."""
         from turnwise.record.roles.inspector import InspectorRole
 
         return InspectorRole(self.core)
