@@ -37,6 +37,7 @@ from turnwise.record.runs.wait_facts import COORDINATOR
 from turnwise.record.schedules import firing
 from turnwise.record.schedules import schedules as module
 from turnwise.record.schedules.declarations import Declaration
+from turnwise.record.schedules.firing import Fired
 from turnwise.record.schedules.schedule import ScheduleRecord
 from turnwise.record.store import Store
 from turnwise.record.tenants.admission import lock_admission
@@ -182,7 +183,7 @@ def test_a_tick_is_left_to_a_later_look_while_a_submission_of_its_tenant_takes_l
     with ThreadPoolExecutor(1) as pool, store.database.begin() as submission:
         accept(store.database, submission, tenant, new_run(session_id="ann"), most)
         begun = pool.submit(store.coordinator.fire_schedule, schedule.id, in_session, most, patience)
-        assert begun.result(timeout=10) is None
+        assert begun.result(timeout=10) == "postponed"
 
     after = store.tenant(tenant).schedules.schedule(schedule.id)
     assert (ticks_of(store, schedule), after.look_at is not None and after.look_at > store.coordinator.now()) == (
@@ -209,7 +210,7 @@ def test_a_tick_waits_in_line_behind_short_submissions_of_its_tenant(
             until_it_waits(store)
         fired = begun.result(timeout=30)
 
-    assert fired is not None and fired.run is not None
+    assert isinstance(fired, Fired) and fired.run is not None
 
 
 @pytest.mark.parametrize("change", [{"version": "8\ud800"}, {"priority": 2**70}], ids=["no_text", "too_large"])
@@ -222,7 +223,7 @@ def test_a_run_that_the_database_cannot_keep_is_a_refused_tick_and_the_next_one_
     fired = store.coordinator.fire_schedule(schedule.id, lambda found, due: new_run(**change), None)
 
     (tick,) = ticks_of(store, schedule)
-    assert fired is not None
+    assert isinstance(fired, Fired)
     assert (list(fired.ticks), tick.outcome, tick.code, tick.run_id) == ([tick], "refused", "unwritable", None)
     assert runs_of(store, schedule) == []
     let_pass(store, schedule, HOUR)

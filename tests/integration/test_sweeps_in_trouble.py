@@ -13,6 +13,7 @@ from sqlalchemy.engine import make_url
 from tests.e2e.waiting import until
 from tests.support.databases import fresh_sqlite
 from tests.support.either_database import postgres_url  # noqa: F401 - a fixture
+from tests.support.interruption import until_it_waits
 from tests.support.schedule_parts import let_pass, look_now, new_schedule, outcomes
 from tests.support.served_parts import Desk
 from tests.support.store_parts import new_run
@@ -25,13 +26,16 @@ from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, RunChangedError
 from turnwise.messages.document import ChatDocument
 from turnwise.record.asks.worker_records import WorkerInfo
+from turnwise.record.batches.batch_feeding import Fed
 from turnwise.record.batches.batch_record import NewBatch, NewItem
 from turnwise.record.database.database import Database
 from turnwise.record.database.schedule_tables import schedules
+from turnwise.record.runs.submission import accept
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
-from turnwise.record.tenants.admission import lock_admission
+from turnwise.record.tenants.admission import PATIENCE, lock_admission
 from turnwise.record.values.records import RunFilter
+from turnwise_coordinator import schedules as schedule_sweeps
 from turnwise_coordinator import slow_moves
 from turnwise_responders import reply_writer
 
@@ -292,6 +296,52 @@ def test_a_sweep_waits_for_no_submission_of_a_tenant(postgres_url: str) -> None:
             look_now(store, one)
         sweep()
         assert begun() == [1] * 8
+    store.database.close()
+
+
+@pytest.mark.postgres
+def test_each_schedule_of_a_tenant_is_waited_for_while_none_was_postponed(
+    postgres_url: str,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(schedule_sweeps, "PATIENCE", 30.0)
+    store, tenant = Store(Database(postgres_url)), new_id("busy")
+    with Desk(store, _app()) as desk, ThreadPoolExecutor(1) as pool:
+        first, second = (
+            new_schedule(store, tenant, task="desk", every=3_600.0, session_id=of) for of in ("ann", "bob")
+        )
+        let_pass(store, first, 3_602)
+        let_pass(store, second, 3_601)
+
+        with store.database.begin() as submission:
+            accept(store.database, submission, tenant, new_run(session_id="bob"), None)
+            swept = pool.submit(desk.coordinator._sweeper._schedules.sweep)
+            until_it_waits(store, swept.done)
+        swept.result(timeout=30)
+
+        assert [outcomes(store, one) for one in (first, second)] == [[("submitted", 1)]] * 2
+    store.database.close()
+
+
+def test_batches_of_a_tenant_are_waited_for_until_one_was_postponed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(fresh_sqlite(tmp_path / "runs.db"))
+    with Desk(store, _app(), tenant_max_unfinished_runs=10) as desk:
+        made = store.tenant("acme").batches
+        for _ in range(4):
+            batch, _ = made.open_batch(NewBatch(id=new_id("bat"), task="desk", concurrency=1))
+            made.add_items(batch.id, 1, [NewItem(key="one", run=replace(new_run(task="desk"), id=""))])
+        sweep, given, slow = desk.coordinator._sweeper._batches, [], iter((False, True, False, False))
+
+        def feed(*_: object, patience: float, **__: object) -> Fed:
+            given.append(patience)
+            return Fed(runs=[], postponed=next(slow))
+
+        monkeypatch.setattr(sweep._record, "feed_batch", feed)
+        sweep.sweep()
+
+        assert given == [PATIENCE, PATIENCE, 0.0, 0.0]
     store.database.close()
 
 

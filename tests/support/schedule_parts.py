@@ -19,12 +19,13 @@ from turnwise.schedules.timing import Timing
 
 
 def terms(**changes: Any) -> ScheduleTerms:
-    """The terms of a schedule of every hour; `catch_up` and `overlap` beside the arguments of `Timing`."""
+    """The terms of a schedule of every hour: `catch_up`, `overlap`, `session_id`, and the arguments of `Timing`."""
     catch_up, overlap = changes.pop("catch_up", "last"), changes.pop("overlap", "skip")
     task, limit = changes.pop("task", "triage"), changes.pop("catch_up_limit", 10)
+    session = {"session_id": changes.pop("session_id")} if "session_id" in changes else {}
     timing = Timing(**(changes or {"every": 3_600.0}))
     policy = CatchUpPolicy(kind=catch_up, limit=limit)
-    return ScheduleTerms(task=task, run={"message": "hello"}, timing=timing, catch_up=policy, overlap=overlap)
+    return ScheduleTerms(task=task, run={"message": "hello"} | session, timing=timing, catch_up=policy, overlap=overlap)
 
 
 def new_schedule(store: Store, tenant: str, **changes: Any) -> ScheduleRecord:
@@ -56,7 +57,7 @@ def look_now(store: Store, schedule: ScheduleRecord) -> None:
 def fire(store: Store, schedule: ScheduleRecord, most: int | None = None) -> list[Fired]:
     """Carry out all that is due of a schedule, as a coordinator does."""
     found: list[Fired] = []
-    while (fired := store.coordinator.fire_schedule(schedule.id, run_of, most)) is not None:
+    while isinstance(fired := store.coordinator.fire_schedule(schedule.id, run_of, most), Fired):
         found.append(fired)
         if not fired.again:
             break

@@ -35,13 +35,13 @@ class Batches:
 
     def sweep(self) -> None:
         """Feed the batches that no one has fed, and end those that are over or expire; raises `EnvironmentFault`."""
-        met: set[str] = set()
+        slow: set[str] = set()  # each is waited for once, so that one of them does not take up the sweep
         for batch_id, tenant in self._record.due_batches(self._expiry, self._after):
-            patience = 0.0 if tenant in met else PATIENCE  # so that one tenant does not take up the sweep
-            met.add(tenant)
             self._after = batch_id  # also if it cannot be fed: the others can
             try:
-                self._feeder.feed(batch_id, self._most_of(tenant), wait=False, patience=patience)
+                patience = 0.0 if tenant in slow else PATIENCE
+                if self._feeder.feed(batch_id, self._most_of(tenant), wait=False, patience=patience):
+                    slow.add(tenant)
             except EnvironmentFault:
                 raise
             except Exception:

@@ -9,7 +9,7 @@ from turnwise.errors import EnvironmentFault
 from turnwise.processes.new_runs import run_of_tick
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.roles.coordinator import CoordinatorRole
-from turnwise.record.schedules.firing import Fired, ScheduleToLookAt
+from turnwise.record.schedules.firing import Firing, ScheduleToLookAt
 from turnwise.record.schedules.schedule import ScheduleRecord
 from turnwise.record.tenants.admission import PATIENCE
 from turnwise.record.values.records import NewRun
@@ -61,12 +61,10 @@ class ScheduleSweep:
             self._declare()
             self._declare_at = now + _DECLARE_SECONDS
         found, seconds = self._record.schedules_to_look_at()
-        met: set[str] = set()
+        slow: set[str] = set()  # each is waited for once, so that one of them does not take up the sweep
         for one in found:
-            if self._is_mine(one):
-                # Once for each tenant, so that one of them does not take up the sweep.
-                self._look_at(one, 0.0 if one.tenant in met else PATIENCE)
-                met.add(one.tenant)
+            if self._is_mine(one) and self._look_at(one, 0.0 if one.tenant in slow else PATIENCE):
+                slow.add(one.tenant)
         if seconds is not None:
             self._next = min(self._next, self._clock.monotonic() + max(seconds, _SHORTEST))
 
@@ -75,25 +73,29 @@ class ScheduleSweep:
         foreign = one.version in (None, self._app.version) and one.task not in self._app.tasks
         return not foreign or one.late >= _FOREIGN_PATIENCE
 
-    def _look_at(self, one: ScheduleToLookAt, patience: float) -> None:
+    def _look_at(self, one: ScheduleToLookAt, patience: float) -> bool:
+        """Carry out a schedule, and return whether it was postponed: a submission of its tenant takes long."""
         try:
             for _ in range(_IN_A_ROW):
                 fired = self._fire(one, patience)
+                if fired == "postponed":
+                    return True
                 if fired is None or not fired.again:
-                    return
+                    break
         except EnvironmentFault:
             raise
         except Exception:
             # One schedule that cannot be carried out must not keep the others.
             extra = {"action": "schedule_failed", "schedule": one.id}
             logger.exception("The schedule %s could not be carried out", one.id, extra=extra)
+        return False
 
-    def _fire(self, one: ScheduleToLookAt, patience: float) -> Fired | None:
+    def _fire(self, one: ScheduleToLookAt, patience: float) -> Firing:
         limits = self._record.tenant_limits(one.tenant)
         most = limits.most_unfinished_runs(self._settings.tenant_max_unfinished_runs)
         fired = self._record.fire_schedule(one.id, self._run_of, most, patience)
-        if fired is None:
-            return None
+        if fired is None or fired == "postponed":
+            return fired
         self._observers.schedule_fired(fired)
         if fired.run is not None:
             self._dispatcher.wake(fired.run)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from turnwise.record.batches.batch_feeding import BatchFeeding
 from turnwise.record.tenants.admission import PATIENCE
-from turnwise.record.values.records import RunRecord
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer
 
@@ -21,19 +18,17 @@ class BatchFeeder:
 
     def feed(
         self, batch_id: str, max_unfinished_runs: int | None = None, *, wait: bool = True, patience: float = PATIENCE
-    ) -> int:
-        """Begin what there is room for; returns how many runs. See `BatchFeeding.feed_batch` for the arguments."""
-        begun = 0
-        for made in self._parts(batch_id, max_unfinished_runs, wait, patience):
-            for run in made:
-                self._observers.run_accepted(run, 0.0)
-            self._dispatcher.wake_all(made)
-            begun += len(made)
-        return begun
+    ) -> bool:
+        """Begin what there is room for; return whether items were postponed, because a submission takes long.
 
-    def _parts(self, batch_id: str, most: int | None, wait: bool, patience: float) -> Iterator[list[RunRecord]]:
+        See `BatchFeeding.feed_batch` for the arguments.
+        """
         while True:
-            fed = self._record.feed_batch(batch_id, max_unfinished_runs=most, wait=wait, patience=patience)
-            yield fed.runs
+            fed = self._record.feed_batch(
+                batch_id, max_unfinished_runs=max_unfinished_runs, wait=wait, patience=patience
+            )
+            for run in fed.runs:
+                self._observers.run_accepted(run, 0.0)
+            self._dispatcher.wake_all(fed.runs)
             if not fed.runs or not fed.more:
-                return
+                return fed.postponed

@@ -64,10 +64,14 @@ _DUE_BEFORE = _DUE.where(batches.c.id <= sa.bindparam("after"))
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fed:
-    """The runs that were made of a batch's next items; `more`: there may be room for further ones."""
+    """The runs that were made of a batch's next items; `more`: there may be room for further ones.
+
+    `postponed`: they are left to a later sweep, because a submission of the tenant takes long.
+    """
 
     runs: list[RunRecord]
     more: bool = False
+    postponed: bool = False
 
 
 class BatchFeeding(RecordPart):
@@ -111,7 +115,7 @@ class BatchFeeding(RecordPart):
         room = min(room, _AT_ONCE)
         if room > 0 and most:
             if not try_lock_admission(self._database, connection, batch.tenant, patience):
-                return Fed(runs=[], more=True)
+                return Fed(runs=[], more=True, postponed=True)
             room = min(room, room_for_runs(connection, batch.tenant, most))
         found = NOT_BEGUN.order_by(batch_items.c.no).limit(max(room, 1))
         rows = connection.execute(found, {"of_batch": batch.id}).all()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -126,6 +127,10 @@ class Fired:
     again: bool = False
 
 
+# `postponed`: it is due, and left to a later look because another transaction took too long.
+Firing = Fired | Literal["postponed"] | None
+
+
 class DueSchedules(RecordPart):
     """Carries out the ticks of every tenant's schedules."""
 
@@ -143,12 +148,12 @@ class DueSchedules(RecordPart):
 
     def fire_schedule(
         self, schedule_id: str, make_run: RunMaker, most: int | None, patience: float = PATIENCE
-    ) -> Fired | None:
+    ) -> Firing:
         """Carry out at most one tick of a schedule; None if it is not due, or another coordinator has it.
 
         Its tenant may have `most` unfinished runs. A tick whose run is not accepted is kept with the reason. While a
-        submission of the tenant takes longer than `patience`, the tick is left to a later look; None, too. Whatever
-        else is raised, but for trouble of the surroundings, the schedule waits for a while.
+        submission of the tenant takes longer than `patience`, the tick is `postponed` to a later look. Whatever else is
+        raised, but for trouble of the surroundings, the schedule waits for a while.
         """
         try:
             fired = self._fired(schedule_id, make_run, most, patience)
@@ -156,7 +161,7 @@ class DueSchedules(RecordPart):
             if not is_lock_timeout(error.__cause__):
                 raise
             self._postpone(schedule_id, _PATIENCE)
-            return None
+            return "postponed"
         except Exception:
             self._postpone(schedule_id, _POSTPONED)
             raise
@@ -252,7 +257,7 @@ class _Look:
         due = step(schedule.timing, schedule.policy, schedule.id, schedule.due_at, at)
         ticks, late = [], 0.0
         if due.missed and not self._is_known(due.missed[-1]):
-            reason = "no coordinator was there for it, and the schedule does not catch up on it"
+            reason = "it was not carried out in time, and the schedule does not catch up on it"
             ticks.append(self._tick(due.missed[-1], TickOutcome.MISSED, ticks=len(due.missed), reason=reason))
         if due.tick is not None and not self._is_known(due.tick):
             ticks.append(self._tick_now(due.tick, make_run))
