@@ -104,7 +104,7 @@ def test_each_tick_has_exactly_one_run_wherever_a_coordinator_dies(tmp_path: Pat
         killed += world.killed_at
         assert _faults_found(tables) == [], f"seed {seed}"
 
-    for place in ("before commit: fire_schedule", "after commit: fire_schedule"):
+    for place in ("before commit: _fired", "after commit: _fired"):
         assert killed[place] > 0, killed
 
 
