@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.interruption import until_it_waits
 from tests.support.store_parts import new_run
 
 from turnwise.base.ids import new_id
@@ -192,6 +193,27 @@ def test_a_batch_is_left_to_a_later_sweep_while_a_submission_of_its_tenant_takes
     assert (fed.runs, counts(record, batch.id)) == ([], {"not_started": 2})
     assert record.batches.batch(batch.id).finished_at is None
     assert len(store.coordinator.feed_batch(batch.id, max_unfinished_runs=3).runs) == 2
+
+
+def test_a_retry_that_waits_for_a_submission_keeps_no_one_from_its_batch(store: Store) -> None:
+    if not store.database.is_postgres:
+        pytest.skip("SQLite lets one writer in at a time")
+    tenant = a_tenant()
+    record = store.tenant(tenant, max_unfinished_runs=10)
+    batch = sealed(record, 3, concurrency=2)
+    failed, done = store.coordinator.feed_batch(batch.id).runs
+    end(store, failed, "failed", "ERROR")
+    end(store, done)
+
+    with ThreadPoolExecutor(2) as pool:
+        with store.database.begin() as submission:
+            lock_admission(store.database, submission, tenant)
+            retried = pool.submit(record.retry, failed.id)
+            until_it_waits(store, retried.done)
+            assert pool.submit(record.batches.cancel_batch, batch.id).result(timeout=10).cancelled_at is not None
+        retried.result(timeout=30)
+
+    assert counts(record, batch.id) == {"not_started": 1, "queued": 1, "completed": 1}
 
 
 def test_nothing_begins_in_a_batch_whose_budget_is_used_up_until_it_is_raised(store: Store) -> None:

@@ -64,7 +64,8 @@ def read_batch(connection: Connection, reach: Reach, batch_id: str) -> BatchReco
 def reopen_batch(connection: Connection, batch_id: str, **values: None) -> None:
     """Let a batch that is over run again until its runs have ended; `values` are what else is reset.
 
-    Its row is locked after that of a run and before its tenant's admission.
+    Its row is locked after that of a run and its tenant's admission. Who has it waits for an admission for a short
+    while only, so that this is no deadlock.
     """
     connection.execute(_REOPEN.values(finished_at=None, **values), {"of_batch": batch_id})
 

@@ -105,13 +105,13 @@ class Retries(TenantPart):
         `session_went_on`, `past_unknown`; `QuotaExceededError` (`too_many_runs`).
         """
         with self._locked(run_id) as transaction:
-            if transaction.run.batch_id is not None:
-                reopen_batch(transaction.connection, transaction.run.batch_id)
             if self._max_unfinished_runs:
                 lock_admission(self._database, transaction.connection, transaction.run.tenant)
             _refuse(transaction)  # waiting for room would not help such a run
             if self._max_unfinished_runs:
                 require_room(transaction.connection, transaction.run.tenant, self._max_unfinished_runs)
+            if transaction.run.batch_id is not None:
+                reopen_batch(transaction.connection, transaction.run.batch_id)
             record = ExportedRecord(read_run(transaction.connection, transaction.run))
             ended = record.at(transaction.run.last_seq)
             past = record.before_the_end()
