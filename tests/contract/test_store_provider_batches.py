@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, damaged, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.base.waits import ProviderBatchWait
@@ -185,6 +185,23 @@ def test_an_answer_for_an_ask_that_no_longer_waits_is_only_counted(waiting: Wait
     assert (run.cost, run.calls, run.reserved_cost) == (Decimal("0.25"), 1, Decimal(0))
     store.worker.provider_batches.close_batch(batch.id)
     assert waiting.provider not in store.worker.provider_batches.batching_providers()
+
+
+def test_calls_of_no_use_are_cleared_although_the_run_of_one_is_damaged(
+    waiting: Waiting, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken, sound = waiting.collected(), waiting.collected()
+    for claim in (broken, sound):
+        with store.coordinator.locked(claim.ask.run_id) as transaction:
+            transaction.finish(RunStatus.CANCELLED, "KILL")
+
+    with damaged(store, broken.run.id):
+        assert store.worker.provider_batches.clear_collected([waiting.provider]) == 1
+    assert [(line.action, line.run) for line in caplog.records if line.levelname == "ERROR"] == [  # type: ignore[attr-defined]
+        ("run_not_swept", broken.run.id)
+    ]
+    assert [waiting.held(claim) for claim in (broken, sound)] == [1, 0]
+    assert store.worker.provider_batches.clear_collected([waiting.provider]) == 1
 
 
 def test_what_no_batch_has_is_released_when_its_time_is_over_or_its_run_has_ended(

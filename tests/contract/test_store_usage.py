@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.store_parts import asked_run, new_queue, new_worker
+from tests.support.store_parts import asked_run, damaged, new_queue, new_worker
 
 from turnwise.base.ids import new_id
 from turnwise.record.database.database import Database
@@ -174,3 +175,15 @@ def test_what_a_run_used_that_an_older_program_ended_is_counted_once(
         else:
             store.coordinator.count_left_usage()
         assert [(row.calls, row.prompt_tokens) for row in mine.usage(day, day)] == [(1, 3)]
+
+
+def test_what_is_left_is_counted_although_the_run_of_some_is_damaged(store: Store, database: Database) -> None:
+    tenant, day = new_id("tenant"), date(2026, 1, 31)
+    broken, sound = (asked_run(store, new_queue(), run={"tenant": tenant}) for _ in range(2))
+    for run in (broken, sound):
+        _end_as_before_0012(store, database, run.id, store.coordinator.now())
+
+    for calls in (1, 2):
+        with damaged(store, broken.id) if calls == 1 else nullcontext():
+            store.coordinator.count_left_usage()
+        assert [row.calls for row in store.tenant(tenant).usage(day, day)] == [calls]

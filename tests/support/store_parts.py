@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import sqlalchemy as sa
 from tests.support.kept_values import happen
 
 from turnwise.base.ids import new_id
@@ -92,6 +95,20 @@ def _is_held(store: Store, claim: Claim) -> bool:
     with store.coordinator.locked(claim.ask.run_id) as transaction:
         ask = transaction.ask(claim.ask.id)
     return ask is not None and ask.status == "leased" and ask.worker_id == claim.worker_id
+
+
+@contextmanager
+def damaged(store: Store, run_id: str) -> Iterator[None]:
+    """Have a run's row be one that no program can read, for a while."""
+
+    def write(value: str) -> None:
+        with store.database.begin() as connection:
+            statement = sa.text("UPDATE runs SET waiting_for = :value WHERE id = :id")
+            connection.execute(statement, {"value": value, "id": run_id})
+
+    write('"x"')
+    yield
+    write("null")
 
 
 def new_queue() -> str:

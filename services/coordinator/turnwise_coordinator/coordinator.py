@@ -97,7 +97,7 @@ class Coordinator:
         The run is locked meanwhile, so no reply and no cancellation can come in unseen: whoever writes one afterwards
         wakes a coordinator. Raises `NotFoundError` for an unknown run, `DatabaseUnavailableError` while the database
         is away (the sweeper comes back to it) and, unless it is to `wait`, `RunChangedError` while another transaction
-        has the run.
+        has the run, or what it needs.
         """
         with self._observers.around_move(run_id):
             began, locked_at = self._record.clock.monotonic(), None
@@ -106,22 +106,22 @@ class Coordinator:
                     locked_at = self._record.clock.monotonic()
                     moved = self._mover.move(tx)
             except UnwritableError as error:
-                moved = self._end(run_id, replace(error_record(error, place="move"), code=error.code))
+                moved = self._end(run_id, replace(error_record(error, place="move"), code=error.code), wait=wait)
             except DatabaseUnavailableError:
                 too_slow = self._slow_moves.cut_off(run_id, locked_at)
                 if too_slow is None:
                     raise
-                moved = self._end(run_id, error_record(too_slow, place="move"))
+                moved = self._end(run_id, error_record(too_slow, place="move"), wait=wait)
             self._slow_moves.made(run_id)
             seconds = self._record.clock.monotonic() - began
             self._dispatcher.moved(moved)
             self._observers.moved(moved, seconds)
         return moved
 
-    def _end(self, run_id: str, error: RaisedError) -> Moved:
+    def _end(self, run_id: str, error: RaisedError, *, wait: bool) -> Moved:
         """End a run whose move no database can keep: made again, it would be the same move."""
         logger.error("A move of run %s cannot be kept: %s", run_id, error.message, extra={"action": "move_refused"})
-        with self._record.locked(run_id) as tx:
+        with self._record.locked(run_id, wait=wait) as tx:
             if tx.run.ended:
                 return Moved(run=tx.run)
             fail(tx, error)
@@ -146,7 +146,8 @@ class Coordinator:
     def _swept(self, run_id: str) -> None:
         """`move`, because a sweep found that no one has; a message should have told of it, unless time alone did.
 
-        While another transaction has the run, it is left to the next sweep: this one has others to see to.
+        While another transaction has the run, or its session, it is left to the next sweep: this one has others to see
+        to.
         """
         run = self._record.run(run_id)
         if run.move_due_at is not None and not is_held_for_newer(run):

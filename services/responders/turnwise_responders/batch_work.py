@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from turnwise.errors import ModelRequestError, ModelUnavailableError, UnwritableError
+from turnwise.errors import EnvironmentFault, ModelError, ModelRequestError, ModelUnavailableError, UnwritableError
 from turnwise.models.openai.batches import BatchLine, RemoteBatch
 from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.record.provider_batches.batches import BatchedCall, ProviderBatch
@@ -20,6 +21,28 @@ logger = logging.getLogger(__name__)
 
 # HTTP errors that another batch may not meet; the direct call tells of all others as it always does.
 _PASSING = (408, 409, 429)
+
+
+class _Outcomes:
+    """The outcomes of a batch's calls, counted; one that cannot be written leaves the others alone."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._error: Exception | None = None
+
+    def note(self, work: Callable[[], str]) -> None:
+        """Do `work` on a call, and count its outcome, or keep its error; raises `EnvironmentFault` and `ModelError`."""
+        try:
+            self.counts[work()] += 1
+        except (EnvironmentFault, ModelError):
+            raise
+        except Exception as error:  # noqa: BLE001 - raised below
+            self._error = self._error or error
+
+    def raise_error(self) -> None:
+        """Raise the first error, now that all calls had their turn."""
+        if self._error is not None:
+            raise self._error
 
 
 class BatchWork:
@@ -51,10 +74,14 @@ class BatchWork:
         """
         calls = self._batches.batched_calls(batch.id)
         wanted = [call for call in calls if call.wanted]
-        dropped = Counter(self._put_back(batch, call, "its ask no longer waits") for call in calls if not call.wanted)
+        dropped = _Outcomes()
+        for call in calls:
+            if not call.wanted:
+                dropped.note(partial(self._put_back, batch, call, "its ask no longer waits"))
         if not wanted:
+            dropped.raise_error()
             self._batches.close_batch(batch.id)
-            self._observers.provider_batch_ended(batch.model, "empty", dropped)
+            self._observers.provider_batch_ended(batch.model, "empty", dropped.counts)
             return
         try:
             remote = self._remote.submit(batch.id, [(call.ask_id, call.request) for call in wanted])
@@ -90,9 +117,12 @@ class BatchWork:
     def _refused(self, batch: ProviderBatch, calls: Sequence[BatchedCall], error: ModelRequestError) -> None:
         if not self._batches.holds_batch(batch.id, self._holder):
             return  # this process was taken for dead, and its refusal may be what another's work led to
-        counts = Counter(self._put_back(batch, call, str(error), tries=1) for call in calls)
+        outcomes = _Outcomes()
+        for call in calls:
+            outcomes.note(partial(self._put_back, batch, call, str(error), tries=1))
+        outcomes.raise_error()
         self._batches.close_batch(batch.id)
-        self._observers.provider_batch_ended(batch.model, "refused", counts)
+        self._observers.provider_batch_ended(batch.model, "refused", outcomes.counts)
         logger.warning(
             "The provider of %s refuses a batch; its %d calls are made directly: %s",
             batch.model,
@@ -109,14 +139,16 @@ class BatchWork:
 
     def _end(self, batch: ProviderBatch, remote: RemoteBatch | None) -> None:
         left = {call.ask_id: call for call in self._batches.batched_calls(batch.id)}
-        counts: Counter[str] = Counter()
+        outcomes = _Outcomes()
         for line in self._remote.results(remote) if remote is not None and left else ():
             if (call := left.pop(line.custom_id, None)) is not None:
-                counts[self._take(batch, call, line)] += 1
+                outcomes.note(partial(self._take, batch, call, line))
         status = "lost" if remote is None else remote.status
         why = (remote.error if remote is not None else None) or f"the batch is {status}"
         for call in left.values():
-            counts[self._put_back(batch, call, why)] += 1
+            outcomes.note(partial(self._put_back, batch, call, why))
+        outcomes.raise_error()  # the provider still has the results then, for another look
+        counts = outcomes.counts
         # Whoever is killed in between leaves the row, with which another deletes the files.
         if remote is not None:
             self._remote.forget(remote)

@@ -154,6 +154,10 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
             ("ask", "run"),
         ),
         LogEvent(
+            "run_not_swept", _E, "A sweep met an error of one run, and a later one tries again; with its traceback.",
+            ("run",),
+        ),
+        LogEvent(
             "worker_lost", _W, "A process renewed its lease no more, and counts as dead.",
             ("worker", "kind", "host", "pid"),
         ),

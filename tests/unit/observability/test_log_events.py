@@ -25,6 +25,7 @@ CHOSEN = {
         "ask_released", "ask_parked", "ask_resolved", "lease_taken_over",
     },
     "dispatcher.py": {"publish_failed", "wake_failed", "cancel_notice_failed"},
+    "sweeping_part.py": {"run_not_swept", "ask_not_taken_over"},
 }  # fmt: skip
 _LEVELS = {"exception": "ERROR"}
 

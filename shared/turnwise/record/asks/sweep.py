@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from math import inf
 from typing import Any
 
@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
-from turnwise.errors import DatabaseUnavailableError, EnvironmentFault
+from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.asks.lost_attempts import take_over
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
 from turnwise.record.budgets.reservations import OrphanedReservations
@@ -275,33 +275,25 @@ class Sweep(OrphanedReservations):
     def _retake_lost(self) -> list[AskRecord]:
         with self._database.read() as connection:
             lost = connection.execute(_LOST).all()
-        taken = []
-        for run_id, ask_id in lost:
-            try:
-                ask = self._retake(run_id, ask_id)
-            except EnvironmentFault:
-                raise
-            except Exception:  # an error of one ask leaves the others alone
-                extra = {"action": "ask_not_taken_over", "run": run_id, "ask": ask_id}
-                logger.exception("The ask %s could not be taken over", ask_id, extra=extra)
-                continue
-            if ask is not None:
-                taken.append(ask)
-        return taken
+        taken = (
+            self._if_free(run_id, partial(_retake, ask_id=ask_id), "ask_not_taken_over", ask=ask_id)
+            for run_id, ask_id in lost
+        )
+        return [ask for ask in taken if ask is not None]
 
-    def _retake(self, run_id: str, ask_id: str) -> AskRecord | None:
-        """Take the ask over if its worker is still lost; return it if it is runnable again."""
-        with self._lock_run(run_id, skip_locked=True) as transaction:
-            ask = transaction.ask(ask_id) if transaction is not None else None
-            if transaction is None or ask is None or not self._is_lost(transaction, ask):
-                return None
-            return ask if take_over(transaction, ask) else None
 
-    def _is_lost(self, transaction: RunTransaction, ask: AskRecord) -> bool:
-        if ask.status != AskStatus.LEASED:
-            return False
-        found = transaction.connection.execute(_IS_LOST, {"worker_id": ask.worker_id}).first()
-        return found is not None
+def _retake(transaction: RunTransaction, ask_id: str) -> AskRecord | None:
+    """Take the ask over if its worker is still lost; return it if it is runnable again."""
+    ask = transaction.ask(ask_id)
+    if ask is None or not _is_lost(transaction, ask):
+        return None
+    return ask if take_over(transaction, ask) else None
+
+
+def _is_lost(transaction: RunTransaction, ask: AskRecord) -> bool:
+    if ask.status != AskStatus.LEASED:
+        return False
+    return transaction.connection.execute(_IS_LOST, {"worker_id": ask.worker_id}).first() is not None
 
 
 def _tell_lost(lost: Sequence[Any]) -> None:

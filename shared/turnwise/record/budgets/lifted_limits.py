@@ -8,7 +8,7 @@ that wait for such a budget look again when the processes know. Limits of the se
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -36,7 +36,8 @@ from turnwise.record.database import driver
 from turnwise.record.database.access_schema import tenants
 from turnwise.record.database.budget_tables import budgets
 from turnwise.record.database.columns import now, word
-from turnwise.record.transaction.part import RecordPart
+from turnwise.record.tenants.admission import impatient
+from turnwise.record.transaction.sweeping_part import SweepingPart
 
 # Seconds for which a process goes by what it has read of a tenant's limits.
 TRUSTED_SECONDS = 5.0
@@ -52,7 +53,7 @@ _CHANGED = sa.select(tenants.c.id).where(tenants.c.updated_at > now() - _UNDER_W
 _PERIODS = {TENANT_DAY: len("/2026-11-21"), TENANT_MONTH: len("/2026-11")}
 
 
-class LiftedLimits(RecordPart):
+class LiftedLimits(SweepingPart):
     """Keeps what budgets know in step with the limits that are in force."""
 
     def note_lifted_limits(self, limits: ScopeLimits) -> int:
@@ -69,12 +70,15 @@ class LiftedLimits(RecordPart):
                 return marked
 
     def recount_new_limits(self) -> None:
-        """Count anew what tenants have spent whose limits have changed in the last ten minutes."""
+        """Count anew what tenants have spent whose limits have changed in the last ten minutes.
+
+        What another transaction holds for longer than a sweep may wait is left to the next time.
+        """
         with self._database.read() as connection:
             at = self._database.now(connection)
             changed = connection.scalars(_CHANGED).all()
         for tenant in changed:
-            with self._database.begin() as connection:
+            with impatient(self._database) as connection:
                 for key in keys_of_tenant(tenant, at):
                     budget = locked_budget(connection, key)
                     if budget is not None and budget.limited:
@@ -93,11 +97,8 @@ class LiftedLimits(RecordPart):
             for queue, began in oldest_servers(connection, self._core.lease_seconds).items():
                 of_queue = {"of_queue": queue, "began": began, "most": TOGETHER}
                 found.update(connection.scalars(WAITING_FOR_OLD_SETTINGS, of_queue))
-        made = 0
-        for run_id in sorted(found):
-            with self._lock_run(run_id, skip_locked=True) as transaction:
-                made += transaction is not None and due_now(transaction, OF_SETTINGS) is not None
-        return made
+        asks = (self._if_free(run_id, partial(due_now, scopes=OF_SETTINGS)) for run_id in sorted(found))
+        return sum(ask is not None for ask in asks)
 
 
 def mark_budgets(connection: Connection, tenant: str, at: float) -> None:

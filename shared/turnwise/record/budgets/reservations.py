@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -22,6 +23,7 @@ from turnwise.record.events.usage_events import UsageReserved, UsageSettled
 from turnwise.record.states import AskStatus
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.transaction.sweeping_part import SweepingPart
 from turnwise.record.values.outcomes import CallUsage
 from turnwise.record.values.records import AskRecord, Claim, Json, RunRecord
 
@@ -166,7 +168,7 @@ class Reservations(RecordPart):
         transaction.event(reserved, ask.place)
 
 
-class OrphanedReservations(RecordPart):
+class OrphanedReservations(SweepingPart):
     """Settles reservations that are no longer reported on."""
 
     def settle_orphans(self) -> int:
@@ -176,12 +178,10 @@ class OrphanedReservations(RecordPart):
         """
         with self._database.read() as connection:
             lost = connection.execute(_ORPHANS).all()
-        settled = 0
-        for run_id, ask_id, token in lost:
-            with self._lock_run(run_id, skip_locked=True) as transaction:
-                if transaction is not None:
-                    settled += settle_lost(transaction, ask_id, token)
-        return settled
+        settled = (
+            self._if_free(run_id, partial(settle_lost, ask_id=ask_id, token=token)) for run_id, ask_id, token in lost
+        )
+        return sum(calls or 0 for calls in settled)
 
 
 def _stop_batch(transaction: RunTransaction, refusal: BudgetRefusal) -> None:

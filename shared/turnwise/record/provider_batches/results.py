@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Literal
 
 import sqlalchemy as sa
@@ -18,8 +19,8 @@ from turnwise.record.database.schema import asks
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.events.usage_events import read_usage, settled_json
 from turnwise.record.states import AskStatus
-from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.transaction.sweeping_part import SweepingPart
 from turnwise.record.values.outcomes import CallUsage
 from turnwise.record.values.records import AskRecord, Json, Usage
 
@@ -93,7 +94,7 @@ _STILL_LEFT = sa.select(collected_asks.c.token, collected_asks.c.usage, collecte
 Kept = AskRecord | Literal["again", "discarded", "unknown"]
 
 
-class ProviderBatchResults(RecordPart):
+class ProviderBatchResults(SweepingPart):
     """Takes the results of batches, one call at a time, under the lock of its run."""
 
     def keep_response(self, batch_id: str, run_id: str, ask_id: str, response: Json, usage: Usage) -> Kept:
@@ -145,19 +146,13 @@ class ProviderBatchResults(RecordPart):
     def clear_collected(self, providers: Sequence[str]) -> int:
         """Release the reservations of calls that no batch will answer, and forget those of no use.
 
-        Return how many, at most `MOST_CLEARED`. Those whose runs others hold are left to a later look.
+        Return how many, at most `MOST_CLEARED`. Those whose runs others hold, or are damaged, are left to a later look.
         """
         if not providers:
             return 0
-        cleared = 0
         with self._database.read() as connection:
             left = connection.execute(_LEFT, {"providers": list(providers)}).all()
-        for run_id, ask_id in left:
-            with suppress(NotFoundError), self._lock_run(run_id, skip_locked=True) as transaction:
-                if transaction is not None:
-                    _clear(transaction, ask_id)
-                    cleared += 1
-        return cleared
+        return sum(bool(self._if_free(run_id, partial(_cleared, ask_id=ask_id))) for run_id, ask_id in left)
 
 
 def _of(ask: AskRecord) -> Json:
@@ -190,10 +185,11 @@ def _forget(transaction: RunTransaction, ask_id: str) -> None:
     driver.run(transaction.connection, sa.delete(collected_asks).where(*_place), [given])
 
 
-def _clear(transaction: RunTransaction, ask_id: str) -> None:
+def _cleared(transaction: RunTransaction, ask_id: str) -> bool:
+    """Release and forget a call, as far as it is still of no use; True says that its run was free."""
     rows = driver.fetch(transaction.connection, _STILL_LEFT, {"of_run": transaction.run.id, "of_ask": ask_id})
     if not rows:
-        return
+        return True
     token, usage, until = rows[0]
     ask = transaction.ask(ask_id)
     waits = ask is not None and ask.status in _WAITING
@@ -206,3 +202,4 @@ def _clear(transaction: RunTransaction, ask_id: str) -> None:
             driver.run(transaction.connection, _LIVE, [given])
         else:
             _forget(transaction, ask_id)
+    return True

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from turnwise.errors import RunChangedError
 from turnwise.record.asks.pauses import EndedPauses
 from turnwise.record.asks.sweep import Sweep
 from turnwise.record.batches.batch_feeding import DueBatches
@@ -57,9 +56,7 @@ class CoordinatorRole(
         """One writing transaction over a run, which waits for the lock of its row; an exception leaves nothing of it.
 
         Raises `NotFoundError` for an unknown run and, unless it is to `wait`, `RunChangedError` while another
-        transaction has the run.
+        transaction has the run, or for longer than a sweep may wait something that the run needs.
         """
-        with self._lock_run(run_id, skip_locked=not wait) as transaction:
-            if transaction is None:
-                raise RunChangedError(f"another transaction is changing the run {run_id}; try again")
+        with self._locked(run_id) if wait else self._lock_if_free(run_id) as transaction:
             yield transaction

@@ -36,7 +36,8 @@ from turnwise.record.schedules.schedules import RunMaker, tick_row
 from turnwise.record.states import UNFINISHED
 from turnwise.record.tenants.admission import PATIENCE, wait_at_most
 from turnwise.record.transaction.journal import accepted
-from turnwise.record.transaction.part import RecordPart
+from turnwise.record.transaction.run_transaction import RunTransaction
+from turnwise.record.transaction.sweeping_part import SweepingPart
 from turnwise.record.values.records import NewRun, RunRecord
 from turnwise.schedules.catching_up import step
 
@@ -131,7 +132,7 @@ class Fired:
 Firing = Fired | Literal["postponed"] | None
 
 
-class DueSchedules(RecordPart):
+class DueSchedules(SweepingPart):
     """Carries out the ticks of every tenant's schedules."""
 
     def schedules_to_look_at(self, most: int = 100) -> tuple[list[ScheduleToLookAt], float | None]:
@@ -192,13 +193,19 @@ class DueSchedules(RecordPart):
             connection.execute(_POSTPONE, {"of_schedule": schedule_id, "wait": seconds})
 
     def cancel_for_tick(self, run_id: str) -> RunRecord | None:
-        """Ask for the end of a run that the next tick waits for; None if it has ended, or was asked before."""
-        with self._locked(run_id) as transaction:
-            run = transaction.run
-            if run.ended or run.cancel_requested_at is not None:
-                return None
-            transaction.change(cancel_requested_at=transaction.now, move_due_at=transaction.now)
-            return transaction.run
+        """Ask for the end of a run that the next tick waits for; None if it has ended, or was asked before.
+
+        None, too, while another transaction has the run: the tick's next look finds it again.
+        """
+        return self._if_free(run_id, _cancelled)
+
+
+def _cancelled(transaction: RunTransaction) -> RunRecord | None:
+    run = transaction.run
+    if run.ended or run.cancel_requested_at is not None:
+        return None
+    transaction.change(cancel_requested_at=transaction.now, move_due_at=transaction.now)
+    return transaction.run
 
 
 class _Look:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.errors import QuotaExceededError
+from turnwise.errors import DatabaseUnavailableError, QuotaExceededError
 from turnwise.record.database.database import Database
 from turnwise.record.database.faults import DATABASE_ERRORS, is_lock_timeout
 from turnwise.record.database.schema import runs
@@ -68,6 +71,18 @@ def wait_at_most(database: Database, connection: Connection, seconds: float) -> 
     """
     if database.is_postgres:  # for which 0 is no limit
         connection.execute(_WAIT_AT_MOST, {"limit": f"{max(seconds * 1_000, 1):.0f}ms"})
+
+
+@contextmanager
+def impatient(database: Database) -> Iterator[Connection]:
+    """A writing transaction that ends, with nothing changed, at a lock that another has for more than `PATIENCE`."""
+    try:
+        with database.begin() as connection:
+            wait_at_most(database, connection, PATIENCE)
+            yield connection
+    except DatabaseUnavailableError as error:
+        if not is_lock_timeout(error.__cause__):
+            raise
 
 
 def require_room(connection: Connection, tenant: str, most: int, more: int = 1) -> None:

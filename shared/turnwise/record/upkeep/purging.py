@@ -30,6 +30,7 @@ from turnwise.record.database.rows import RUN, run_of
 from turnwise.record.database.schema import agent_states, documents, events, histories, runs, sessions
 from turnwise.record.database.webhook_tables import webhooks
 from turnwise.record.states import FINISHED, RunStatus
+from turnwise.record.tenants.admission import impatient
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.writes import aside
 from turnwise.record.upkeep.purged_usage import KEPT_DAYS, count_purged
@@ -139,23 +140,17 @@ class Purges(OldRuns):
     """Deletes what is kept no longer; skips what another transaction holds."""
 
     def purge_run(self, run_id: str, retention: Retention) -> bool:
-        """Delete a run and everything that hangs on it; False if it may not be, is gone, or someone works on it."""
-        with self._database.begin() as connection:
+        """Delete a run and everything that hangs on it; False if it may not be, is gone, or someone works on it.
+
+        False, too, if someone has its session, or whatever else it needs, for longer than a sweep may wait.
+        """
+        purged = False
+        with impatient(self._database) as connection:
             rows = driver.fetch(connection, _lock(retention), {"of_run": run_id})
-            if not rows:
-                return False
-            run, at = run_of(rows[0]), float(rows[0][-1])
-            in_session = _in_session(connection, run)
-            count_purged(self._database, connection, run, at, in_session)
-            # None, unless a program of before 0012 ended the run.
-            driver.run(connection, add_usage(self._database.insert), usage_rows(run))
-            left = in_session and run.conversation_id is not None and run.status == RunStatus.COMPLETED
-            if left:
-                given = {"of_run": run.id, "of_conversation": run.conversation_id}
-                for statement in (_LEFT_BEFORE, _LEAVE):
-                    driver.run(connection, statement, [given])
-            _delete(connection, run.id, list(_asides(connection, run.id)))
-        return True
+            if rows:
+                self._purge(connection, run_of(rows[0]), float(rows[0][-1]))
+                purged = True
+        return purged
 
     def forget_old_budgets(self) -> int:
         """Delete the budgets of days and months that ended a week ago, and their sums. Return the number of rows."""
@@ -169,6 +164,19 @@ class Purges(OldRuns):
                     statement = sa.delete(table).where(table.c.scope == scope, period < present)
                     forgotten += connection.execute(statement).rowcount
         return forgotten
+
+    def _purge(self, connection: Connection, run: RunRecord, at: float) -> None:
+        """Delete a run whose row is locked, and keep what is left of it."""
+        in_session = _in_session(connection, run)
+        count_purged(self._database, connection, run, at, in_session)
+        # None, unless a program of before 0012 ended the run.
+        driver.run(connection, add_usage(self._database.insert), usage_rows(run))
+        left = in_session and run.conversation_id is not None and run.status == RunStatus.COMPLETED
+        if left:
+            given = {"of_run": run.id, "of_conversation": run.conversation_id}
+            for statement in (_LEFT_BEFORE, _LEAVE):
+                driver.run(connection, statement, [given])
+        _delete(connection, run.id, list(_asides(connection, run.id)))
 
 
 def _in_session(connection: Connection, run: RunRecord) -> bool:

@@ -1,0 +1,82 @@
+"""The work on a batch of a provider, one of whose calls cannot be written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from turnwise.errors import ModelRequestError
+from turnwise.models.openai.batches import BatchLine, RemoteBatch
+from turnwise.record.provider_batches.batches import BatchedCall, ProviderBatch
+from turnwise_responders.batch_work import BatchWork
+
+DAMAGED = "ask-0"
+
+
+class _Provider:
+    """A provider's batches and their record: of three calls, what became of `DAMAGED` cannot be written."""
+
+    def __init__(self, *, answered: bool, wanted: bool = True) -> None:
+        self.answered, self.wanted = answered, wanted
+        self.put: list[str] = []
+        self.closed = self.forgotten = 0
+
+    def batches(self) -> Any:
+        return self
+
+    def batched_calls(self, _: str) -> list[BatchedCall]:
+        return [BatchedCall(run_id=f"run-{no}", ask_id=f"ask-{no}", request={}, wanted=self.wanted) for no in range(3)]
+
+    def submit(self, *_: object) -> None:
+        raise ModelRequestError("no such model")
+
+    def look(self, remote_id: str) -> RemoteBatch:
+        return RemoteBatch(id=remote_id, file_id="f", status="completed")
+
+    def results(self, _: object) -> list[BatchLine]:
+        return [BatchLine(custom_id=f"ask-{no}", error="cannot") for no in range(3 if self.answered else 0)]
+
+    def put_back(self, _: str, run_id: str, ask_id: str, error: str, *, most_tries: int) -> str:
+        if ask_id == DAMAGED:
+            raise TypeError("the run's row is damaged")
+        self.put.append(ask_id)
+        return "again"
+
+    def holds_batch(self, *_: object) -> bool:
+        return True
+
+    def close_batch(self, _: str) -> None:
+        self.closed += 1
+
+    def forget(self, _: object) -> None:
+        self.forgotten += 1
+
+
+def work_of(provider: Any) -> BatchWork:
+    nothing: Any = None
+    return BatchWork(provider, provider, "me", tries=2, wait=lambda _: 1.0, publish=nothing, observers=nothing)
+
+
+@pytest.mark.parametrize(
+    ("provider", "work"),
+    [
+        (_Provider(answered=True), BatchWork.follow),
+        (_Provider(answered=False), BatchWork.follow),
+        (_Provider(answered=False), BatchWork.submit),
+        (_Provider(answered=False, wanted=False), BatchWork.submit),
+    ],
+    ids=["results", "lost", "refused", "unwanted"],
+)
+def test_a_call_that_cannot_be_written_keeps_no_other_of_its_batch(
+    provider: _Provider, work: Callable[[BatchWork, ProviderBatch], None]
+) -> None:
+    batch = ProviderBatch(id="b", provider="p", model="m", created_at=0.0, remote_id="r", looks=0)
+
+    with pytest.raises(TypeError, match="damaged"):
+        work(work_of(provider), batch)
+
+    assert provider.put == ["ask-1", "ask-2"]
+    # The batch stays, and is looked at again.
+    assert (provider.closed, provider.forgotten) == (0, 0)
