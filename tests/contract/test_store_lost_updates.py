@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
-from tests.support.store_parts import asked_run, lose, new_queue, new_worker
+from tests.support.store_parts import asked_run, new_queue, new_worker
 
 from turnwise.base.waits import RetryWait
 from turnwise.errors import IllegalTransitionError
+from turnwise.record.asks.lost_attempts import take_over
 from turnwise.record.events.run_events import RunEnded
 from turnwise.record.roles.tenant import TenantRole
 from turnwise.record.states import AskStatus, RunStatus
@@ -96,6 +97,13 @@ def _end(store: Store, claim: Claim) -> None:
         transaction.event(RunEnded(ended=RunStatus.CANCELLED, status="KILL"))
 
 
+def _take_over(store: Store, claim: Claim) -> None:
+    with store.coordinator.locked(claim.run.id) as transaction:
+        ask = transaction.ask(claim.ask.id)
+        assert ask is not None
+        take_over(transaction, ask)
+
+
 def _claim_again(store: Store, claim: Claim) -> None:
     assert claim.ask.queue is not None
     store.worker.claim(claim.ask.queue, claim.worker_id)
@@ -111,7 +119,7 @@ _OF_ASKS: dict[str, tuple[Callable[[Store], Claim], Change]] = {
         lambda store, claim: _mine(store).answer(claim.run.id, NewDocument(id="doc-2", body={})),
     ),
     "cancelled": (_claimed, _cancel),
-    "taken over": (_claimed, lose),
+    "taken over": (_claimed, _take_over),
     "resolved": (
         _parked,
         lambda store, claim: _mine(store).resolve(claim.run.id, claim.ask.id, Resolution(outcome="again")),
