@@ -89,6 +89,9 @@ class ToolMessage(BaseModel):
     # Whether the tool hands on what it was given, and so is no author of it (see `messages/provenance`).
     _steers: ClassVar[bool] = False
 
+    # Whether the tool replaces what the model said before.
+    _takes_back: ClassVar[bool] = False
+
     # The class that it is a form of whose `recipient` has to be filled in; None of any other class.
     _unaddressed: ClassVar[type[ToolMessage] | None] = None
 

@@ -29,6 +29,11 @@ class ToolSets:
         """Names of the known tools that a model writes as XML."""
         return frozenset(name for name, tool in self.known.items() if tool._form == "xml")
 
+    @cached_property
+    def takes_back(self) -> bool:
+        """Return whether one of the known tools takes back messages of the model."""
+        return any(tool._takes_back for tool in self.known.values())
+
 
 # The sets that some agent has now, by what is in them.
 _in_use: WeakValueDictionary[tuple[frozenset[Any], ...], ToolSets] = WeakValueDictionary()

@@ -62,6 +62,8 @@ if TYPE_CHECKING:
 _BREATH_SECONDS, _BREATH_ANSWERS = 0.005, 5
 # Kinds of traces whose document is the last one of its task's conversation.
 _TO_GO_ON_FROM: frozenset[TraceKind] = frozenset(("started", "taken", "null", "finished"))
+# Kinds of traces whose document may be an answer of the model that stays in its history alone.
+_ASIDE: frozenset[TraceKind] = frozenset(("rejected", "passed"))
 
 
 @dataclass
@@ -94,6 +96,9 @@ class LocalRun:
         # Why a call was not made, if that is what ended the run.
         self._refused: LimitReachedError | None = None
         self.purse = Purse(max_cost=self.max_cost, max_tokens=self.max_tokens)
+        for agent in self.tree.agents.values():
+            if agent.toolbox.sets.takes_back:
+                agent.history.keep_documents()
 
     @property
     def afresh(self) -> bool:
@@ -308,6 +313,8 @@ class LocalRun:
         if item.document is not None:
             if item.kind in _TO_GO_ON_FROM:
                 self.tree.tasks[item.path].agent.history.ends_with(item.document)
+            elif item.kind in _ASIDE:
+                self.tree.tasks[item.path].agent.history.comes_from(item.document)
             if item.parent is not None:
                 item.parent.answered_by(item.document)
         if self.log is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from threading import Lock
 
 import pytest
 
@@ -115,3 +116,40 @@ def test_a_copy_of_an_agent_has_a_conversation_of_its_own(copied: object) -> Non
 
     assert other.message_history == []
     assert agent.message_history_str() == before
+
+
+def test_documents_of_messages_are_kept_where_they_are_wanted_and_as_long_as_the_messages() -> None:
+    conversation = AgentHistory()
+    conversation.keep_documents()
+    spoken = [ChatDocument.from_str(f"message {n}") for n in range(4)]
+
+    for document in spoken:
+        conversation.messages.append(*ChatDocument.to_LLMMessage(document))
+        conversation.ends_with(document)
+    assert [conversation.find(document.id()) for document in spoken] == spoken
+
+    del conversation.messages[1:]
+    for n in range(3):
+        del conversation.messages[1:]
+        document = ChatDocument.from_str(f"another {n}")
+        conversation.messages.append(*ChatDocument.to_LLMMessage(document))
+        conversation.comes_from(document)
+    assert conversation.find(spoken[0].id()) is spoken[0]
+    assert conversation.find(spoken[1].id()) is None
+
+    conversation.forget()
+    assert conversation.find(spoken[0].id()) is None
+
+
+def test_a_deep_copy_of_a_conversation_has_the_same_documents() -> None:
+    conversation = AgentHistory()
+    conversation.keep_documents()
+    document = ChatDocument(content="hello", attachment=Lock())
+    conversation.messages.append(*ChatDocument.to_LLMMessage(document))
+    conversation.ends_with(document)
+
+    other = copy.deepcopy(conversation)
+
+    assert other.find(document.id()) is document
+    other.forget()
+    assert conversation.find(document.id()) is document

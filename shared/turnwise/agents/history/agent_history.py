@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from copy import copy
+from copy import copy, deepcopy
+from typing import Any
 from weakref import ref
 
 from turnwise.agents.history.history import MessageHistory
@@ -30,6 +31,9 @@ class AgentHistory:
         self._last: ref[ChatDocument] | None = None
         # The ids of documents that are no longer found here.
         self.forgotten: frozenset[str] = frozenset()
+        # The documents of the messages, by id, where the model may take messages back: what the last one answers leads
+        # neither to those of earlier runs nor to answers that were not taken. None elsewhere, as they are large.
+        self._kept: dict[str, ChatDocument] | None = None
 
     @property
     def messages(self) -> MessageHistory:
@@ -49,12 +53,27 @@ class AgentHistory:
     def forget(self) -> None:
         """Begin anew, without a message."""
         self.held = MessageHistory()
+        if self._kept is not None:
+            self._kept = {}
 
     def continued(self) -> AgentHistory:
         """Return a conversation that continues by itself from the same messages."""
         other = copy(self)
         other.held = MessageHistory(self.messages, fitted=self.messages.fitted)
+        other._kept = None if self._kept is None else dict(self._kept)
         return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> AgentHistory:
+        # The documents stay the same: they may hold values of the program that no one can copy.
+        other = copy(self)
+        other.held = deepcopy(self.held, memo)
+        other._kept = None if self._kept is None else dict(self._kept)
+        return other
+
+    def keep_documents(self) -> None:
+        """Hold the documents of messages that are said from now on for as long as the messages are here."""
+        if self._kept is None:
+            self._kept = {}
 
     def ends_with(self, document: ChatDocument) -> None:
         """Note the document that was said last, from which those before it are found.
@@ -65,6 +84,18 @@ class AgentHistory:
         meta, said = document.metadata, self.held
         if meta.recipient and said and said[-1].chat_document_id == meta.id and said[-1].recipient != meta.recipient:
             said[-1] = said[-1].changed(recipient=meta.recipient)
+        if self._kept is not None:
+            self.comes_from(document)
+
+    def comes_from(self, document: ChatDocument) -> None:
+        """Note the document of the last message, if that came from it and documents are kept."""
+        kept, said, document_id = self._kept, self.held, document.metadata.id
+        if kept is None or not said or said[-1].chat_document_id != document_id:
+            return
+        kept[document_id] = document
+        if len(kept) > 2 * len(said):
+            here = {message.chat_document_id for message in said}
+            self._kept = {known: each for known, each in kept.items() if known in here}
 
     def documents(self, seen: set[int] | None = None) -> Iterator[ChatDocument]:
         """Yield the last document, what it answers and what stood before it, and so on.
@@ -86,5 +117,7 @@ class AgentHistory:
         # In a served run not one that happens to be alive here: it may belong to another's transaction.
         if self.finder is not None:
             return self.finder(document_id)
+        if self._kept is not None and document_id in self._kept:
+            return self._kept[document_id]
         own = next((each for each in self.documents() if each.metadata.id == document_id), None)
         return own if own is not None else ChatDocument.from_id(document_id)

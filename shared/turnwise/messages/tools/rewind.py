@@ -25,6 +25,7 @@ class RewindTool(ToolMessage):
     _effect: ToolEffect = "read_only"
     _effect_of_own_handlers: ClassVar[bool] = True
     _steers: ClassVar[bool] = True
+    _takes_back: ClassVar[bool] = True
 
     def response(self, agent: HandlingAgent, chat_doc: ChatDocument | None = None) -> str | ChatDocument:
         """The new message as from LLM, in place of the old one; an error text if there is no such message."""
