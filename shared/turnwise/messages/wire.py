@@ -78,6 +78,8 @@ def encode_document(doc: ChatDocument, owners: Owners = _NO_OWNERS) -> dict[str,
     is_enum = isinstance(doc.content_any, Enum)
     if doc.content_any is not None and (is_enum or doc.content_any != doc.content):
         body["content_any"] = encode_value(doc.content_any, "content_any", owners, named=is_enum)
+    elif doc.content_any is None and doc.content:
+        body["content_any"] = None  # where the key is absent it is read as the text
     if doc.attachment is not None:
         body["attachment"] = encode_value(doc.attachment, "attachment", owners)
     if doc.files:

@@ -11,10 +11,12 @@ from tests.rules.tools import Add, Given, Value
 from tests.rules.words import call, calls, tool
 
 from turnwise import (
+    ChatAgent,
     ChatDocMetaData,
     ChatDocument,
     Entity,
     FinalResultTool,
+    StatusCode,
     Task,
     TaskConfig,
     ToolMessage,
@@ -359,3 +361,51 @@ def teams_that_can_not_be_are_refused(cast: Cast) -> Task:
 def calls_are_handed_on_with_their_mark_and_a_text_without(cast: Cast) -> Task:
     bob = cast.task("Bob", calls(call("c1", "other")), agent={"use_functions_api": True}, single_round=True)
     return cast.task("Boss", "ask", "DONE", subs=[bob])
+
+
+class Plain(ChatAgent):
+    """Answers with a message of its own making, which holds a text alone."""
+
+    def agent_response(self, msg: str | ChatDocument | None = None) -> ChatDocument | None:
+        return ChatDocument(content="DONE plain", metadata=ChatDocMetaData(sender=Entity.AGENT))
+
+
+class Wrapped(Task):
+    def result(self, status: StatusCode | None = None) -> ChatDocument | None:
+        found = super().result(status)
+        if found is not None:
+            found.content = f"<{found.content}>"
+        return found
+
+
+@scenario(
+    "MSG-6 TASK-7",
+    """
+    Boss Agent: DONE plain
+    Boss = DONE
+    => str '<plain>'
+    """,
+    return_type=Any,
+)
+def the_text_is_the_value_of_a_message_without_one(cast: Cast) -> Task:
+    return cast.task(cast.agent("Boss", "never", kind=Plain), kind=Wrapped)
+
+
+@scenario(
+    "MSG-6",
+    """
+    Boss LLM: ask
+    Bob <- ask
+    Bob Agent: DONE plain
+    Bob = DONE
+    Boss Bob: plain
+    Boss LLM: {given}
+    Boss Agent: NoneType
+    Boss = FIXED_TURNS
+    => NoneType
+    """,
+    turns=4,
+)
+def a_text_without_a_value_stays_without_one(cast: Cast) -> Task:
+    bob = cast.task(cast.agent("Bob", "never", kind=Plain))
+    return cast.task("Boss", "ask", tool("given"), tools=[Given], subs=[bob])

@@ -347,3 +347,10 @@ def test_a_tool_without_the_recipient_that_its_model_has_to_name_is_read_as_the_
 
     assert read == tool
     assert type(read) is type(tool)
+
+
+def test_a_text_without_a_value_stays_without_one_and_one_of_an_earlier_version_has_itself() -> None:
+    assert through_json(ChatDocument(content="plain")).content_any is None
+    assert through_json(ChatDocument(content="plain", content_any="plain")).content_any == "plain"
+    assert "content_any" not in encode_document(ChatDocument(content="plain", content_any="plain"))
+    assert "content_any" not in encode_document(ChatDocument())
