@@ -409,3 +409,21 @@ def the_text_is_the_value_of_a_message_without_one(cast: Cast) -> Task:
 def a_text_without_a_value_stays_without_one(cast: Cast) -> Task:
     bob = cast.task(cast.agent("Bob", "never", kind=Plain))
     return cast.task("Boss", "ask", tool("given"), tools=[Given], subs=[bob])
+
+
+@scenario(
+    "MSG-13 ROUTE-3 STEP-2",
+    """
+    Boss LLM: one
+    Boss Agent: on
+    Boss LLM: __PASS__:nobody
+    Boss Agent: Invalid recipient: nobody
+    Boss LLM: {parents}
+    Boss Agent: Invalid recipient: nobody by Agent, on by Agent, one by LLM, go by User
+    ...
+    """,
+    turns=6,
+)
+def a_message_that_was_passed_on_to_no_one_is_what_is_answered(cast: Cast) -> Task:
+    nudge = {"handle_llm_no_tool": lambda doc: "on" if doc.content == "one" else None}
+    return cast.task("Boss", "one", "__PASS__:nobody", tool("parents"), tools=[Parents], agent=nudge)

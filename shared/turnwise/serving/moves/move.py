@@ -345,6 +345,9 @@ class _Move:
     def _event(self, item: Trace) -> None:
         if item.document is not None:
             self.documents.put(item.document)
+        if item.parent is not None:
+            # A message that a pass addressed anew may be answered in the move that made it.
+            self.documents.put_if_new(item.parent)
         self.tx.event(traced(item, self.waited_for), EventPlace(path=item.path, turn=item.turn))
         if item.kind == "started":
             self.waited_for = None

@@ -58,6 +58,11 @@ class RunDocuments(Mapping[str, ChatDocument]):
         self._wanted[document.metadata.id] = document
         self._live[document.metadata.id] = document
 
+    def put_if_new(self, document: ChatDocument) -> None:
+        """Have the document in the record too if the move has made it: it has neither been read nor put."""
+        if document.metadata.id not in self._live:
+            self.put(document)
+
     def body(self, document_id: str) -> Json | None:
         """The JSON of a document that was put or loaded."""
         document = self._wanted.get(document_id)
