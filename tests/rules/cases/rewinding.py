@@ -132,3 +132,70 @@ def it_answers_what_a_message_did_that_a_sub_task_has_taken_back(cast: Cast) -> 
     lines = ("one", tool("rewind_tool", n=1, content="other"))
     bob = cast.task("Bob", *lines, tools=[RewindTool], agent={"handle_llm_no_tool": "done"})
     return cast.task("Boss", "first", "second", _taking_back(2), tools=[RewindTool, Whom], subs=[bob])
+
+
+@scenario(
+    "ORCH-18",
+    """
+    Boss LLM -> Bob: first
+    Bob <- first
+    Bob LLM: DONE one
+    Bob = DONE
+    Boss Bob: one
+    Boss LLM: DONE fine
+    Boss = DONE
+    => fine
+    Boss LLM: {rewind_tool n=1, content=better}
+    Boss Agent (LLM) -> Bob: better
+    Bob <- better
+    ...
+    """,
+    says=("go", "again"),
+    sent={"Bob": "user: better"},
+)
+def sub_tasks_forget_what_they_heard_in_an_earlier_run(cast: Cast) -> Task:
+    def third(last: str) -> str:
+        return tool("rewind_tool", n=1, content="better") if last == "again" else "DONE"
+
+    def second(last: str) -> str:
+        return "DONE fine" if last == "one" else third(last)
+
+    bob = cast.task("Bob", "DONE one", lambda _: "DONE two")
+    return cast.task("Boss", "TO[Bob]: first", second, third, tools=[RewindTool], subs=[bob], restart=False)
+
+
+@scenario(
+    "ORCH-18",
+    """
+    Mia <- go
+    Mia LLM -> Bob: first
+    Bob <- first
+    Bob LLM: DONE one
+    Bob = DONE
+    Mia Bob: one
+    Mia LLM refused: (empty)
+    Mia nobody
+    Mia = STALLED
+    Boss nobody
+    Mia <- go
+    Mia LLM: {rewind_tool n=1, content=better}
+    Mia Agent (LLM) -> Bob: better
+    Bob <- better
+    Bob LLM: DONE one
+    Bob = DONE
+    Mia Bob: one
+    Mia LLM refused: (empty)
+    Mia nobody
+    Mia = STALLED
+    Boss nobody
+    Boss = FIXED_TURNS
+    => go
+    """,
+    turns=2,
+    sent={"Bob": "user: better"},
+)
+def sub_tasks_forget_what_they_heard_in_a_call_without_result(cast: Cast) -> Task:
+    bob = cast.task("Bob", "DONE one", lambda _: "DONE two")
+    lines = ("TO[Bob]: first", "", tool("rewind_tool", n=1, content="better"))
+    mia = cast.task("Mia", *lines, tools=[RewindTool], subs=[bob], max_stalled_steps=1)
+    return cast.task("Boss", subs=[mia])

@@ -9,7 +9,7 @@ from turnwise.messages.entity import Entity
 from turnwise.messages.handling_agent import HandlingAgent
 from turnwise.messages.provenance import untrusted
 from turnwise.messages.tool_message import ToolEffect, ToolMessage
-from turnwise.models.base import LLMMessage, Role
+from turnwise.models.base import Role
 
 
 class RewindTool(ToolMessage):
@@ -34,7 +34,7 @@ class RewindTool(ToolMessage):
             return f"Could not rewind: there is no message {self.n} of yours yet."
         old = agent.message_history[index]
         source = agent.history.find(old.chat_document_id)
-        since, before = _since(agent.message_history[:index], chat_doc)
+        since, before = _since(agent, index, chat_doc)
         agent.clear_history(index)
         doc = agent.create_llm_response(self.content)
         known = old if source is None else source.metadata
@@ -50,11 +50,25 @@ class RewindTool(ToolMessage):
         return doc
 
 
-def _since(kept: list[LLMMessage], last: ChatDocument | None) -> tuple[list[str], ChatDocument | None]:
-    """Ids of what was said since the messages that are kept, in sub-tasks too, up to `last`; and what it answered."""
-    known = {message.chat_document_id for message in kept}
-    since: list[str] = []
-    while last is not None and last.metadata.id not in known:
-        since.append(last.metadata.id)
-        last = last.parent
-    return since, last
+def _since(agent: HandlingAgent, index: int, last: ChatDocument | None) -> tuple[list[str], ChatDocument | None]:
+    """Ids of what was said since the messages before `index`, in sub-tasks too; and what the first one of it answered.
+
+    That is what `last` leads back to, and so do the agent's messages from there on: one of an earlier run, or of a call
+    that had no result, answers nothing that `last` leads to.
+    """
+    known = {message.chat_document_id for message in agent.message_history[:index]}
+    since: dict[str, None] = {}
+    before = _back(last, known, since)
+    for message in reversed(agent.message_history[index:]):
+        said = message.chat_document_id
+        if message.role == Role.ASSISTANT and said and said not in since:
+            _back(agent.history.find(said), known, since)
+    return list(since), before
+
+
+def _back(document: ChatDocument | None, known: set[str], since: dict[str, None]) -> ChatDocument | None:
+    """Add the document and what it leads back to, up to what is in either; returns the first one that is."""
+    while document is not None and document.metadata.id not in known and document.metadata.id not in since:
+        since[document.metadata.id] = None
+        document = document.parent
+    return document
