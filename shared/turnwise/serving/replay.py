@@ -113,7 +113,7 @@ class _Replay:
         made = self._scratch.move(after, recorded[0]["at"], self._reply(before, recorded), self._mover.move)
         made = [event for event in made if event["type"] in DECISIONS]
         bodies = self._record.bodies(after.seq)
-        names = self._names(after, recorded, made)
+        names = self._names(after, recorded, made, bodies)
         for no in range(max(len(recorded), len(made))):
             one = _decision(recorded[no], bodies, {}) if no < len(recorded) else None
             other = _decision(made[no], None, names) if no < len(made) else None
@@ -124,7 +124,7 @@ class _Replay:
         self._scratch.rename(names)
         return self._edited(after, recorded[-1]["seq"])
 
-    def _names(self, after: Past, recorded: list[Json], made: list[Json]) -> dict[str, str]:
+    def _names(self, after: Past, recorded: list[Json], made: list[Json], bodies: Mapping[str, Json]) -> dict[str, str]:
         """The recorded ids of the documents that the move has made, by the ids that they were given now."""
         pairs = [
             ((now["data"] or {}).get("document"), (was["data"] or {}).get("document"))
@@ -133,6 +133,11 @@ class _Replay:
         for no, frame in self._scratch.frames().items():
             was_in = after.frames[no].state if no in after.frames else {}
             pairs += [(frame.state.get(name), was_in.get(name)) for name in ("pending", "no_answer")]
+        # Last, what these answer: a message that a pass addressed anew is in no event, nor pending for longer.
+        pairs += [
+            (_parent(now.get("document")), _parent(bodies.get((was["data"] or {}).get("document", ""))))
+            for was, now in zip(recorded, made, strict=False)
+        ]
         names: dict[str, str] = {}
         for new, old in pairs:
             if new and old and new not in self._record.document_ids:
@@ -201,10 +206,20 @@ def _undecided(recorded: list[Json]) -> bool:
     return len(recorded) == 1 and ends and data.get("status") in ("KILL", "TIMEOUT") and "error" not in data
 
 
+def _parent(document: Json | None) -> str:
+    """Return the id of the message that a document answers, "" for none."""
+    return str((document or {}).get("metadata", {}).get("parent_id", ""))
+
+
 def _said(document: Json | None) -> Json | None:
-    """A document without its link to what was made of it later, and without what its tools were not given."""
+    """A document without its link to what was made of it later, and without what its tools were not given.
+
+    An earlier version did not write that a text has no value.
+    """
     if document is None:
         return None
+    if document.get("content_any", "") is None:
+        document = {name: value for name, value in document.items() if name != "content_any"}
     if document.get("tool_messages"):
         document = document | {"tool_messages": _given(document["tool_messages"])}
     if "child_id" not in document.get("metadata", {}):

@@ -51,3 +51,25 @@ def test_a_tool_of_an_mcp_server_with_nulls_for_what_was_not_given_is_the_same(w
     with PrivateRecord() as scratch:
         replayed = replay(app, json.loads(recorded.replace('"$tool": "echo", ', written)), scratch)
     assert replayed.same, replayed
+
+
+def test_a_text_of_which_an_earlier_version_did_not_write_that_it_has_no_value_is_the_same(tmp_path: Path) -> None:
+    app = App("lost")
+
+    @app.task
+    def desk() -> Task:
+        lines = {"go": "TO[Nobody]: hello"}
+        model = MockLMConfig(response_fn=lambda text: lines.get(text, "DONE"))
+        return Task(ChatAgent(ChatAgentConfig(name="Bot", llm=model)), interactive=False)
+
+    database = fresh_sqlite(tmp_path / "runs.db")
+    store = Store(database)
+    with Desk(store, app) as served:
+        run_id = served.submit("desk", "go")
+        assert served.go_on(run_id).status == "completed"
+    recorded = json.dumps(store.inspector.export(run_id))
+    database.close()
+    assert ', "content_any": null' in recorded
+    with PrivateRecord() as scratch:
+        replayed = replay(app, json.loads(recorded.replace(', "content_any": null', "")), scratch)
+    assert replayed.same, replayed

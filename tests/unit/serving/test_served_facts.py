@@ -129,7 +129,7 @@ def test_every_field_of_an_agents_memory_is_written_where_it_differs(name: str) 
 
 
 def test_writing_a_document_makes_no_ids() -> None:
-    document = ChatDocument(content="hello")
+    document = ChatDocument(content="hello", content_any="hello")
     document.metadata.sender = Entity.AGENT
 
     with ids_from(lambda: pytest.fail("an id was made")):
