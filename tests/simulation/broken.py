@@ -305,6 +305,7 @@ SABOTEURS = [
     ),
     Saboteur(
         name="no lock for numbers",
+        schedules=120,
         takes_away=no_lock_for_numbers,
         faults={"message_doubled": 0.5, "most": 20},
         promises=("no surprise", "order"),
