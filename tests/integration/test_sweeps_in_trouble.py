@@ -315,7 +315,7 @@ def test_each_schedule_of_a_tenant_is_waited_for_while_none_was_postponed(
 
         with store.database.begin() as submission:
             accept(store.database, submission, tenant, new_run(session_id="bob"), None)
-            swept = pool.submit(desk.coordinator._sweeper._schedules.sweep)
+            swept = pool.submit(schedule_sweep_of(desk).sweep)
             until_it_waits(store, swept.done)
         swept.result(timeout=30)
 
@@ -332,14 +332,14 @@ def test_batches_of_a_tenant_are_waited_for_until_one_was_postponed(
         for _ in range(4):
             batch, _ = made.open_batch(NewBatch(id=new_id("bat"), task="desk", concurrency=1))
             made.add_items(batch.id, 1, [NewItem(key="one", run=replace(new_run(task="desk"), id=""))])
-        sweep, given, slow = desk.coordinator._sweeper._batches, [], iter((False, True, False, False))
+        given, slow = [], iter((False, True, False, False))
 
         def feed(*_: object, patience: float, **__: object) -> Fed:
             given.append(patience)
             return Fed(runs=[], postponed=next(slow))
 
-        monkeypatch.setattr(sweep._record, "feed_batch", feed)
-        sweep.sweep()
+        monkeypatch.setattr(store.coordinator, "feed_batch", feed)
+        batch_sweep_of(desk).sweep()
 
         assert given == [PATIENCE, PATIENCE, 0.0, 0.0]
     store.database.close()
