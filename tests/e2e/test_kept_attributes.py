@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,10 @@ APP = "tests.e2e.kept_attributes:app"
 _PATIENCE = 180.0
 pytestmark = pytest.mark.timeout(600)
 _MARKS = [pytest.mark.postgres, pytest.mark.rabbitmq]
-PROGRAMS = {"embedded": SCENARIOS, "distributed": [*SCENARIOS[:-1:4], WAITS_IN_A_HANDLER]}
+# A worker's threads, of which each program that waits takes one.
+_THREADS = 8
+_STEP = ceil((len(SCENARIOS) - 1) / (_THREADS - 1))
+PROGRAMS = {"embedded": SCENARIOS, "distributed": [*SCENARIOS[:-1:_STEP], WAITS_IN_A_HANDLER]}
 _HOLDS = ("model-1", "model-2", "handler")
 # Of messages and tools, what is not the same in another run: ids, and which fields of a tool were given.
 _OF_MESSAGES = ("id", "parent_id", "child_id", "agent_id", "set")
@@ -135,7 +139,8 @@ def _killed(several: Distributed, *roles: Role) -> None:
 def _played(place: Place, programs: list[Scenario], folder: Path) -> Killed:
     with Client(place.url) as client, ThreadPoolExecutor(len(programs)) as pool:
         playing = {each.id: pool.submit(play, client, each) for each in programs}
-        held = _stopped(folder, playing, "model-1")
+        # Those to whose conversation a rule adds an answer have two by then.
+        held = _stopped(folder, playing, "model-1", "model-2")
         place.kill_both()
         (folder / "hold-model-1").unlink()
         held |= _stopped(folder, playing, "model-2", "handler")
