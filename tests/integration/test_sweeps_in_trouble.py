@@ -29,11 +29,12 @@ from turnwise.record.asks.worker_records import WorkerInfo
 from turnwise.record.batches.batch_feeding import Fed
 from turnwise.record.batches.batch_record import NewBatch, NewItem
 from turnwise.record.database.database import Database
+from turnwise.record.database.lock_waits import PATIENCE
 from turnwise.record.database.schedule_tables import schedules
 from turnwise.record.runs.submission import accept
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
-from turnwise.record.tenants.admission import PATIENCE, lock_admission
+from turnwise.record.tenants.admission import lock_admission
 from turnwise.record.values.records import RunFilter
 from turnwise_coordinator import schedules as schedule_sweeps
 from turnwise_coordinator import slow_moves

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from turnwise import App, ChatAgent, ChatAgentConfig, LLMConfig, MockLMConfig, Task, ToolMessage
 
-# What happens while the note of that number is handled, if a test has something happen; once.
+# By the number of a note: a function of the test that is called once, while that note is handled.
 meanwhile: dict[int, Callable[[], object]] = {}
 
 

@@ -13,12 +13,12 @@ from turnwise_coordinator.sweeper import Sweeper, SweepPart
 
 
 def schedule_sweep_of(desk: Desk) -> ScheduleSweep:
-    """What carries out the schedules of the desk's record."""
+    """The part that carries out the schedules of the desk's record."""
     return ScheduleSweep(desk.store.coordinator, Dispatcher(desk.bus), desk.app, desk.settings, desk.told)
 
 
 def batch_sweep_of(desk: Desk) -> Batches:
-    """What begins the items of the batches of the desk's record."""
+    """The part that begins the items of the batches of the desk's record."""
     return Batches(desk.store.coordinator, Dispatcher(desk.bus), desk.settings, desk.told)
 
 

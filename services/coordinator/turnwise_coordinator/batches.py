@@ -6,8 +6,8 @@ import logging
 
 from turnwise.errors import EnvironmentFault
 from turnwise.processes.settings import ServiceSettings
+from turnwise.record.database.lock_waits import PATIENCE
 from turnwise.record.roles.coordinator import CoordinatorRole
-from turnwise.record.tenants.admission import PATIENCE
 from turnwise.record.values.records import RunRecord
 from turnwise.serving.batch_feeder import BatchFeeder
 from turnwise.serving.dispatcher import Dispatcher

@@ -8,10 +8,10 @@ from turnwise.app import App
 from turnwise.errors import EnvironmentFault
 from turnwise.processes.new_runs import run_of_tick
 from turnwise.processes.settings import ServiceSettings
+from turnwise.record.database.lock_waits import PATIENCE
 from turnwise.record.roles.coordinator import CoordinatorRole
 from turnwise.record.schedules.firing import Firing, ScheduleToLookAt
 from turnwise.record.schedules.schedule import ScheduleRecord
-from turnwise.record.tenants.admission import PATIENCE
 from turnwise.record.values.records import NewRun
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer

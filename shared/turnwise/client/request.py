@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from turnwise.api.body import MAX_DEADLINE
 from turnwise.api.pages import Page
 from turnwise.base.json_bounds import is_unicode
+from turnwise.base.json_value import given
 from turnwise.base.money import decimal_string
 from turnwise.errors import InvalidRequestError
 
@@ -76,11 +77,6 @@ def check_texts(values: Iterable[object]) -> None:
     for value in values:
         if isinstance(value, str) and not is_unicode(value):
             raise InvalidRequestError(f"{value!a} holds half of a surrogate pair, which is no text; send valid Unicode")
-
-
-def given(**values: Any) -> Json:
-    """Return the values that are not None."""
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def money(amount: Amount | None) -> str | None:

@@ -89,7 +89,7 @@ class ToolMessage(BaseModel):
     # Whether the tool hands on what it was given, and so is no author of it (see `messages/provenance`).
     _steers: ClassVar[bool] = False
 
-    # Whether the tool replaces what the model said before.
+    # True for a tool that replaces an earlier message of the model.
     _takes_back: ClassVar[bool] = False
 
     # The class that it is a form of whose `recipient` has to be filled in; None of any other class.

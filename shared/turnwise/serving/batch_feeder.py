@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from turnwise.record.batches.batch_feeding import BatchFeeding
-from turnwise.record.tenants.admission import PATIENCE
+from turnwise.record.database.lock_waits import PATIENCE
 from turnwise.serving.dispatcher import Dispatcher
 from turnwise.serving.observer import Observer
 

@@ -1,4 +1,4 @@
-"""Messages that a model takes back, and what goes on in their places."""
+"""Messages that a model takes back, and the messages that replace them."""
 
 from __future__ import annotations
 

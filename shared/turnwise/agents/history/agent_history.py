@@ -58,15 +58,15 @@ class AgentHistory:
 
     def continued(self) -> AgentHistory:
         """Return a conversation that continues by itself from the same messages."""
-        other = copy(self)
-        other.held = MessageHistory(self.messages, fitted=self.messages.fitted)
-        other._kept = None if self._kept is None else dict(self._kept)
-        return other
+        return self._with(MessageHistory(self.messages, fitted=self.messages.fitted))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> AgentHistory:
         # The documents stay the same: they may hold values of the program that no one can copy.
+        return self._with(deepcopy(self.held, memo))
+
+    def _with(self, held: MessageHistory | None) -> AgentHistory:
         other = copy(self)
-        other.held = deepcopy(self.held, memo)
+        other.held = held
         other._kept = None if self._kept is None else dict(self._kept)
         return other
 

@@ -62,8 +62,8 @@ def add(
 
     Example: turnwise schedules add nightly report "Write the report." --cron "0 3 * * *" --timezone Europe/Berlin
     """
+    from turnwise.base.json_value import given
     from turnwise.cli.connections import connect
-    from turnwise.client.request import given
 
     chosen: Any = given(catch_up=catch_up, overlap=overlap, on_limit=on_limit)
     with connect(url) as client:

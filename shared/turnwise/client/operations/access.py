@@ -18,7 +18,8 @@ from turnwise.api.access import (
 )
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunOutlineView
-from turnwise.client.request import Amount, Request, given, model, moment, money, path_of
+from turnwise.base.json_value import given
+from turnwise.client.request import Amount, Request, model, moment, money, path_of
 
 
 def caller() -> Request[CallerView]:

@@ -9,7 +9,8 @@ import httpx2
 
 from turnwise.api.batches import BatchResultView, BatchRetryView, BatchView
 from turnwise.api.pages import Page
-from turnwise.client.request import Amount, Json, Request, given, model, money, path_of
+from turnwise.base.json_value import given
+from turnwise.client.request import Amount, Json, Request, model, money, path_of
 
 # Of a part with many items, and of a page of runs that continue one after the other.
 _PART_SECONDS = 120.0

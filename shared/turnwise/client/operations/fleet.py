@@ -9,7 +9,8 @@ from turnwise.api.fleet import HealthView, PauseKind, PauseView, QueueView, Task
 from turnwise.api.pages import Page
 from turnwise.api.providers import ProviderView
 from turnwise.api.series import SeriesView
-from turnwise.client.request import Request, given, items, model, moment, path_of, text
+from turnwise.base.json_value import given
+from turnwise.client.request import Request, items, model, moment, path_of, text
 
 
 def tasks() -> Request[list[TaskView]]:

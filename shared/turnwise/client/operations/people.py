@@ -8,7 +8,8 @@ from turnwise.api.inbox import InboxCountView, InboxItem
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
 from turnwise.api.sessions import SessionView
-from turnwise.client.request import Request, given, items, model, nothing, path_of
+from turnwise.base.json_value import given
+from turnwise.client.request import Request, items, model, nothing, path_of
 
 
 def answer(

@@ -11,13 +11,13 @@ from turnwise.api.pages import Page
 from turnwise.api.runs import BulkView, RunView, RunWithTree
 from turnwise.api.timeline import TimelineView
 from turnwise.api.transcript import TranscriptView
+from turnwise.base.json_value import given
 from turnwise.client.event_reading import EventReading
 from turnwise.client.request import (
     ANSWER_SECONDS,
     Amount,
     Json,
     Request,
-    given,
     limits_of,
     model,
     moment,

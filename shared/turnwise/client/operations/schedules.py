@@ -9,7 +9,8 @@ from typing import Any, Literal
 from turnwise.api.pages import Page
 from turnwise.api.runs import RunView
 from turnwise.api.schedules import ScheduleView, TickState, TickView
-from turnwise.client.request import Amount, Json, Request, given, limits_of, model, moment, path_of
+from turnwise.base.json_value import given
+from turnwise.client.request import Amount, Json, Request, limits_of, model, moment, path_of
 from turnwise.schedules.policies import CatchUp, OverlapPolicy
 
 

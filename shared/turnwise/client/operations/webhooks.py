@@ -7,7 +7,8 @@ from typing import Literal
 
 from turnwise.api.pages import Page
 from turnwise.api.webhooks import DeliveryView, NewWebhookView, ReplayView, WebhookView
-from turnwise.client.request import Request, given, model, nothing, path_of
+from turnwise.base.json_value import given
+from turnwise.client.request import Request, model, nothing, path_of
 
 State = Literal["pending", "delivered", "parked"]
 

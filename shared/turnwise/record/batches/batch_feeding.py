@@ -17,10 +17,11 @@ from turnwise.record.database import driver
 from turnwise.record.database.batch_tables import batch_items, batches
 from turnwise.record.database.budget_tables import budgets
 from turnwise.record.database.columns import now
+from turnwise.record.database.lock_waits import PATIENCE
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.states import UNFINISHED
-from turnwise.record.tenants.admission import PATIENCE, room_for_runs, try_lock_admission
+from turnwise.record.tenants.admission import room_for_runs, try_lock_admission
 from turnwise.record.transaction.journal import accepted
 from turnwise.record.transaction.new_runs import write_accepted, write_runs
 from turnwise.record.transaction.part import RecordPart

@@ -36,7 +36,7 @@ from turnwise.record.database import driver
 from turnwise.record.database.access_schema import tenants
 from turnwise.record.database.budget_tables import budgets
 from turnwise.record.database.columns import now, word
-from turnwise.record.tenants.admission import impatient
+from turnwise.record.database.lock_waits import impatient
 from turnwise.record.transaction.sweeping_part import SweepingPart
 
 # Seconds for which a process goes by what it has read of a tenant's limits.
@@ -72,7 +72,7 @@ class LiftedLimits(SweepingPart):
     def recount_new_limits(self) -> None:
         """Count anew what tenants have spent whose limits have changed in the last ten minutes.
 
-        What another transaction holds for longer than a sweep may wait is left to the next time.
+        A budget that another transaction locks for longer than a sweep may wait is counted the next time.
         """
         with self._database.read() as connection:
             at = self._database.now(connection)

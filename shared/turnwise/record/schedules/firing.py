@@ -19,6 +19,7 @@ from turnwise.errors import EnvironmentFault, UsageError
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.database import Database
 from turnwise.record.database.faults import is_lock_timeout
+from turnwise.record.database.lock_waits import PATIENCE, wait_at_most
 from turnwise.record.database.schedule_tables import schedule_ticks, schedules
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
@@ -34,7 +35,6 @@ from turnwise.record.schedules.schedule import (
 )
 from turnwise.record.schedules.schedules import RunMaker, tick_row
 from turnwise.record.states import UNFINISHED
-from turnwise.record.tenants.admission import PATIENCE, wait_at_most
 from turnwise.record.transaction.journal import accepted
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.transaction.sweeping_part import SweepingPart

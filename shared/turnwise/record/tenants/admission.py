@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from turnwise.errors import DatabaseUnavailableError, QuotaExceededError
+from turnwise.errors import QuotaExceededError
 from turnwise.record.database.database import Database
 from turnwise.record.database.faults import DATABASE_ERRORS, is_lock_timeout
+from turnwise.record.database.lock_waits import PATIENCE, wait_as_before, wait_at_most
 from turnwise.record.database.schema import runs
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.states import UNFINISHED
 
 # Seconds after which it is worth asking again; no one knows when a run ends.
 _RETRY_AFTER = 5
-# Seconds that those who look after all tenants wait for the submissions of one.
-PATIENCE = 0.2
 _key = sa.func.hashtextextended(sa.bindparam("tenant"), 7_303_014)
 _LOCK = sa.select(sa.func.pg_advisory_xact_lock(_key))
 _TRY_LOCK = sa.select(sa.func.pg_try_advisory_xact_lock(_key))
-# Of this transaction alone, and then what an operator has set for the user or the database.
-_WAIT_AT_MOST = sa.select(sa.func.set_config("lock_timeout", sa.bindparam("limit", type_=sa.Text), sa.true()))
-_WAIT_AS_BEFORE = sa.text("SET LOCAL lock_timeout TO DEFAULT")
 _UNFINISHED = (
     sa.select(sa.func.count())
     .select_from(runs)
@@ -56,33 +49,12 @@ def try_lock_admission(database: Database, connection: Connection, tenant: str, 
         with connection.begin_nested():
             wait_at_most(database, connection, patience)
             connection.execute(_LOCK, given)
-            connection.execute(_WAIT_AS_BEFORE)
+            wait_as_before(database, connection)
     except DATABASE_ERRORS as error:
         if not is_lock_timeout(error):
             raise
         return False
     return True
-
-
-def wait_at_most(database: Database, connection: Connection, seconds: float) -> None:
-    """Let each further statement of the transaction wait for a lock for at most `seconds` (0: not at all).
-
-    It then raises an error that `is_lock_timeout`. SQLite has one writer at a time anyway.
-    """
-    if database.is_postgres:  # for which 0 is no limit
-        connection.execute(_WAIT_AT_MOST, {"limit": f"{max(seconds * 1_000, 1):.0f}ms"})
-
-
-@contextmanager
-def impatient(database: Database) -> Iterator[Connection]:
-    """A writing transaction that ends, with nothing changed, at a lock that another has for more than `PATIENCE`."""
-    try:
-        with database.begin() as connection:
-            wait_at_most(database, connection, PATIENCE)
-            yield connection
-    except DatabaseUnavailableError as error:
-        if not is_lock_timeout(error.__cause__):
-            raise
 
 
 def require_room(connection: Connection, tenant: str, most: int, more: int = 1) -> None:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from turnwise.errors import DatabaseUnavailableError, EnvironmentFault, NotFoundError, RunChangedError
 from turnwise.record.database.faults import is_lock_timeout
-from turnwise.record.tenants.admission import PATIENCE, wait_at_most
+from turnwise.record.database.lock_waits import PATIENCE, wait_at_most
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.run_transaction import RunTransaction
 

@@ -26,11 +26,11 @@ from turnwise.record.budgets.usage_tally import add_usage, usage_rows
 from turnwise.record.database import driver, schema
 from turnwise.record.database.budget_tables import budgets, purged_usage, reservations
 from turnwise.record.database.columns import now, word
+from turnwise.record.database.lock_waits import impatient
 from turnwise.record.database.rows import RUN, run_of
 from turnwise.record.database.schema import agent_states, documents, events, histories, runs, sessions
 from turnwise.record.database.webhook_tables import webhooks
 from turnwise.record.states import FINISHED, RunStatus
-from turnwise.record.tenants.admission import impatient
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.writes import aside
 from turnwise.record.upkeep.purged_usage import KEPT_DAYS, count_purged

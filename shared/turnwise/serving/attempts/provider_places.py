@@ -107,7 +107,7 @@ class Places:
         self._lock = threading.Lock()
         self._last = 0
         self._held: dict[int, ProviderPlace] = {}
-        # Whether a call of this claim probed whether a provider is back.
+        # True once a call of this claim has probed a provider that was away.
         self.probed = claim.place is not None and claim.place.probes
 
     def bind(self, call: ModelCall) -> bool:
