@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -53,6 +53,26 @@ def fresh_rabbitmq() -> Iterator[str]:
         yield urlunsplit((parts.scheme, parts.netloc, f"/{name}", "", ""))
     finally:
         _rabbitmqctl("delete_vhost", name)
+
+
+@contextmanager
+def full_queues(url: str) -> Iterator[Callable[[], None]]:
+    """Let the queues of a virtual host of `fresh_rabbitmq` refuse what is published while two messages are in them.
+
+    Yields a function that lets them take all again. Raises `BrokerMissing` where there is no `rabbitmqctl`.
+    """
+    name = urlsplit(url).path[1:]
+    limit = '{"max-length": 1, "overflow": "reject-publish"}'
+    if not name.startswith("tw-") or not _rabbitmqctl("set_policy", "-p", name, "full", ".*", limit):
+        raise BrokerMissing("No limit can be set for the queues: rabbitmqctl is not there; install it")
+    try:
+        yield lambda: _clear_policy(name)
+    finally:
+        _clear_policy(name)
+
+
+def _clear_policy(vhost: str) -> None:
+    _rabbitmqctl("clear_policy", "-p", vhost, "full")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from amqp.exceptions import MessageNacked
 from kombu.connection import Connection
 from kombu.exceptions import OperationalError
 from kombu.messaging import Producer
@@ -55,7 +56,7 @@ def look(url: str, tls: TLSFiles, keys: WireKeys, probes: Mapping[str, Work | No
         connection.connect()
         seen = _on_rabbitmq if broker.is_rabbitmq else _on_redis
         return broker.safe, [seen(connection, keys, name, probe) for name, probe in probes.items()]
-    except (*connection.connection_errors, *connection.channel_errors, OperationalError) as error:
+    except (*connection.connection_errors, *connection.channel_errors, OperationalError, MessageNacked) as error:
         raise broker.unavailable(error) from error
     finally:
         connection.release()

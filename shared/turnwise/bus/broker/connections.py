@@ -20,6 +20,12 @@ _FAULTS: tuple[tuple[str, str, str], ...] = (
         "create it (`rabbitmqctl add_vhost`, `set_permissions`), or correct the end of TURNWISE_BROKER_URL",
     ),
     (
+        r"MessageNacked",
+        "refuses the message",
+        "its log says why: a quorum queue has no majority of its nodes, or is at a limit that a policy sets "
+        "(`rabbitmqctl list_policies`, `rabbitmq-queues quorum_status`)",
+    ),
+    (
         r"DB index is out of range",
         "has no database of that number",
         "correct the number at the end of TURNWISE_BROKER_URL, usually 0 to 15",

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from amqp.exceptions import MessageNacked
 from kombu.connection import Connection
 from kombu.entity import Exchange, Queue
 from kombu.exceptions import OperationalError
@@ -38,6 +39,10 @@ T = TypeVar("T")
 # Seconds. An attempt that failed after so many was not refused, which kombu notices after 2: the broker was silent.
 _HANGS = 3.0
 _REST = 5.0
+
+# Seconds before each further try with a message that RabbitMQ refused: a quorum queue does so while it has no leader,
+# which takes a moment after it was declared or a node was lost.
+_REFUSED_WAITS = (0.05, 0.2, 0.5)
 
 
 class Publisher:
@@ -178,23 +183,29 @@ class PublisherPool:
         self._hung: tuple[float, BrokerUnavailableError] | None = None
 
     def use(self, work: Callable[[Publisher], T]) -> T:
-        """Call `work` with a publisher; raises `BrokerUnavailableError` if a new connection fails as well.
+        """Call `work` with a publisher.
+
+        Raises `BrokerUnavailableError` if a new connection fails as well, or if RabbitMQ goes on refusing the message.
 
         A kept connection may have died unnoticed, so its failure is tried once more on a fresh one: a message may be
-        doubled, which does no harm.
+        doubled, which does no harm. A message that was refused is sent over another connection too, because RabbitMQ
+        goes on refusing on the one where it began.
         """
         if not self._slots.acquire(timeout=ANSWER_TIMEOUT):
             raise self._broker.unavailable(TimeoutError("all connections wait for it"))
         try:
             self._raise_hung()
-            kept = self._kept()
-            if kept is not None:
+            attempt = self._use_any
+            for seconds in _REFUSED_WAITS:
                 try:
-                    return self._use(kept, work)
-                except kept.errors as error:
-                    self._note(False)
-                    logger.info("A connection to the broker had died: %s", error, extra={"action": "reconnect"})
-            return self._use_fresh(work)
+                    return attempt(work)
+                except MessageNacked:
+                    time.sleep(seconds)
+                    attempt = self._use_fresh
+            return attempt(work)
+        except MessageNacked as error:  # not among kombu's errors of a connection
+            self._note(False)
+            raise self._broker.unavailable(error) from error
         finally:
             self._slots.release()
 
@@ -215,6 +226,16 @@ class PublisherPool:
             if self._pid != os.getpid():  # forked: the sockets are the parent's, not even to be closed here
                 self._idle, self._pid = [], os.getpid()
             return self._idle.pop() if self._idle else None
+
+    def _use_any(self, work: Callable[[Publisher], T]) -> T:
+        kept = self._kept()
+        if kept is not None:
+            try:
+                return self._use(kept, work)
+            except kept.errors as error:
+                self._note(False)
+                logger.info("A connection to the broker had died: %s", error, extra={"action": "reconnect"})
+        return self._use_fresh(work)
 
     def _use_fresh(self, work: Callable[[Publisher], T]) -> T:
         with self._lock:  # the other kept ones are as old: they would fail one by one
