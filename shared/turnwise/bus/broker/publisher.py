@@ -185,11 +185,11 @@ class PublisherPool:
     def use(self, work: Callable[[Publisher], T]) -> T:
         """Call `work` with a publisher.
 
-        Raises `BrokerUnavailableError` if a new connection fails as well, or if RabbitMQ goes on refusing the message.
+        Raises `BrokerUnavailableError` if a new connection fails as well, or if RabbitMQ keeps refusing the message.
 
         A kept connection may have died unnoticed, so its failure is tried once more on a fresh one: a message may be
         doubled, which does no harm. A message that was refused is sent over another connection too, because RabbitMQ
-        goes on refusing on the one where it began.
+        keeps refusing on the one where it began.
         """
         if not self._slots.acquire(timeout=ANSWER_TIMEOUT):
             raise self._broker.unavailable(TimeoutError("all connections wait for it"))
