@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.support.sweep_parts import batch_sweep_of, schedule_sweep_of, sweeper
 from turnwise import App, ChatAgent, ChatAgentConfig, MockLMConfig, StatusCode, Task
 from turnwise.base.clock import Event, SystemClock
 from turnwise.base.ids import new_id
+from turnwise.bus.envelope import AskEnvelope
 from turnwise.bus.in_process import InProcessBus
 from turnwise.errors import BrokerUnavailableError, DatabaseUnavailableError, RunChangedError
 from turnwise.messages.document import ChatDocument
@@ -35,7 +37,7 @@ from turnwise.record.runs.submission import accept
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.tenants.admission import lock_admission
-from turnwise.record.values.records import RunFilter
+from turnwise.record.values.records import AskRecord, RunFilter
 from turnwise_coordinator import schedules as schedule_sweeps
 from turnwise_coordinator import slow_moves
 from turnwise_responders import reply_writer
@@ -58,6 +60,18 @@ class _AwayBus(InProcessBus):
 
     def waiting(self, queue: str) -> int:
         raise BrokerUnavailableError(f"nobody answers for {queue}")
+
+
+class _RefusingBus(InProcessBus):
+    """A broker that takes no message for the queues of `asked`, and keeps count."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: Counter[str] = Counter()
+
+    def publish_ask(self, envelope: AskEnvelope) -> None:
+        self.asked[envelope.queue] += 1
+        raise BrokerUnavailableError(f"{envelope.queue} refuses the message")
 
 
 def _app(kind: type[Task] = Task, *, said: str = "DONE well", helped: bool = False) -> App:
@@ -91,6 +105,30 @@ def test_a_sweep_without_a_broker_does_what_needs_none(tmp_path: Path) -> None:
 
         assert batches.batch(batch.id).expired_at is not None
     database.close()
+
+
+def test_a_sweep_gives_up_a_queue_at_the_first_message_that_it_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, bus = Store(fresh_sqlite(tmp_path / "runs.db")), _RefusingBus()
+    with Desk(store, _app(), bus=bus) as desk:
+        lost: dict[str, list[AskRecord]] = {}
+        for _ in range(3):
+            run = desk.submit("desk")
+            desk.coordinator.move(run)
+            with store.coordinator.locked(run) as transaction:
+                ask = transaction.open_ask()
+            assert ask is not None and ask.queue is not None
+            lost.setdefault(ask.queue, []).append(ask)
+            lost.setdefault("other", []).append(replace(ask, queue=f"agent-{desk.own}"))
+        lost[f"agent-{desk.own}"] = lost.pop("other")
+        bus.asked.clear()
+        monkeypatch.setattr(store.coordinator, "permits", lambda queue, *_, **__: lost.get(queue, []))
+
+        desk.sweep()
+
+        assert bus.asked == dict.fromkeys(lost, 1)
+    store.database.close()
 
 
 def test_moves_that_are_cut_off_are_not_the_end_of_a_sweep_unless_the_database_is_away(

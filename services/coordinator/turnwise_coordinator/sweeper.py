@@ -140,8 +140,7 @@ class Sweeper:
                 permits = self._record.permits(queue, waiting, version=self._version)
                 # A message that waits in the queue is a permit for those in line, too.
                 in_line = self._record.next_in_line(queue, _IN_LINE, version=self._version)[waiting:]
-                for ask in [*permits, *in_line]:
-                    self._dispatcher.publish(permit(ask))
+                self._dispatcher.publish_all([*permits, *in_line])
 
     def _make_move(self, run_id: str) -> None:
         try:

@@ -62,7 +62,7 @@ class CeleryBus:
         queue = lane(envelope.queue, self._version)
         key = routing_key(queue, envelope.agent)
         with self._sending(queue):
-            self._work.use(lambda publisher: publisher.send_work(queue, key, ANSWER_TASK, envelope))
+            self._work.send(queue, lambda publisher: publisher.send_work(queue, key, ANSWER_TASK, envelope))
 
     def wake(self, run: str, version: str | None = None) -> None:
         """Publish a move to the coordinators' queue."""
@@ -70,7 +70,7 @@ class CeleryBus:
         queue = lane(COORDINATOR_QUEUE, version or self._version)
         key = routing_key(queue, "move")
         with self._sending(queue):
-            self._work.use(lambda publisher: publisher.send_work(queue, key, MOVE_TASK, move))
+            self._work.send(queue, lambda publisher: publisher.send_work(queue, key, MOVE_TASK, move))
 
     def _sending(self, queue: str) -> AbstractContextManager[Any]:
         """Around the sending of work, where something is traced that it belongs to: a sweep's messages are not."""

@@ -44,6 +44,9 @@ _REST = 5.0
 # which takes a moment after it was declared or a node was lost.
 _REFUSED_WAITS = (0.05, 0.2, 0.5)
 
+# When a fault is to be forgotten, on the monotonic clock, and the error that is raised until then.
+_Remembered = tuple[float, BrokerUnavailableError]
+
 
 class Publisher:
     """A connection and a channel; used by one thread at a time. Raises what kombu raises."""
@@ -170,7 +173,7 @@ class PublisherPool:
         """`note` is told, after each use, whether the broker took it.
 
         A broker that hangs costs each message that is sent to it seconds: so for `_REST` seconds after one, `use` fails
-        at once.
+        at once. The same holds for a queue that refuses its messages, and `send`.
         """
         self._note = note
         self._broker = broker
@@ -180,39 +183,49 @@ class PublisherPool:
         self._lock = threading.Lock()
         self._idle: list[Publisher] = []
         self._pid = os.getpid()
-        self._hung: tuple[float, BrokerUnavailableError] | None = None
+        self._hung: _Remembered | None = None
+        self._refused: dict[str, _Remembered] = {}
+
+    def send(self, queue: str, work: Callable[[Publisher], None]) -> None:
+        """Call `work`, which publishes a message to the queue, with a publisher; again while RabbitMQ refuses it.
+
+        Raises `BrokerUnavailableError` as `use` does, and if the message is still refused after 0.75 s: then at once
+        for all messages to that queue, for `_REST` seconds.
+        """
+        _raise_remembered(self._refused.get(queue))
+        for seconds in _REFUSED_WAITS:
+            try:
+                return self.use(work)
+            except MessageNacked:
+                time.sleep(seconds)
+                self.close()  # RabbitMQ keeps refusing on a connection where it began
+        try:
+            return self.use(work)
+        except MessageNacked as error:
+            fault = self._broker.unavailable(error)
+            self._refused[queue] = time.monotonic() + _REST, fault
+            raise fault from error
 
     def use(self, work: Callable[[Publisher], T]) -> T:
-        """Call `work` with a publisher.
-
-        Raises `BrokerUnavailableError` if a new connection fails as well, or if RabbitMQ keeps refusing the message.
+        """Call `work` with a publisher; raises `BrokerUnavailableError` if a new connection fails as well.
 
         A kept connection may have died unnoticed, so its failure is tried once more on a fresh one: a message may be
-        doubled, which does no harm. A message that was refused is sent over another connection too, because RabbitMQ
-        keeps refusing on the one where it began.
+        doubled, which does no harm.
         """
         if not self._slots.acquire(timeout=ANSWER_TIMEOUT):
             raise self._broker.unavailable(TimeoutError("all connections wait for it"))
         try:
-            self._raise_hung()
-            attempt = self._use_any
-            for seconds in _REFUSED_WAITS:
+            _raise_remembered(self._hung)
+            kept = self._kept()
+            if kept is not None:
                 try:
-                    return attempt(work)
-                except MessageNacked:
-                    time.sleep(seconds)
-                    attempt = self._use_fresh
-            return attempt(work)
-        except MessageNacked as error:  # not among kombu's errors of a connection
-            self._note(False)
-            raise self._broker.unavailable(error) from error
+                    return self._use(kept, work)
+                except kept.errors as error:
+                    self._note(False)
+                    logger.info("A connection to the broker had died: %s", error, extra={"action": "reconnect"})
+            return self._use_fresh(work)
         finally:
             self._slots.release()
-
-    def _raise_hung(self) -> None:
-        hung = self._hung
-        if hung is not None and time.monotonic() < hung[0]:
-            raise BrokerUnavailableError(str(hung[1])) from hung[1]
 
     def close(self) -> None:
         """Close what is idle."""
@@ -227,21 +240,8 @@ class PublisherPool:
                 self._idle, self._pid = [], os.getpid()
             return self._idle.pop() if self._idle else None
 
-    def _use_any(self, work: Callable[[Publisher], T]) -> T:
-        kept = self._kept()
-        if kept is not None:
-            try:
-                return self._use(kept, work)
-            except kept.errors as error:
-                self._note(False)
-                logger.info("A connection to the broker had died: %s", error, extra={"action": "reconnect"})
-        return self._use_fresh(work)
-
     def _use_fresh(self, work: Callable[[Publisher], T]) -> T:
-        with self._lock:  # the other kept ones are as old: they would fail one by one
-            stale, self._idle = self._idle, []
-        for publisher in stale:
-            publisher.close()
+        self.close()  # the other kept ones are as old: they would fail one by one
         probe = Connection(self._broker.url)
         errors = probe.connection_errors + probe.channel_errors + (OperationalError,)
         began = time.monotonic()
@@ -265,3 +265,8 @@ class PublisherPool:
         with self._lock:
             self._idle.append(publisher)
         return result
+
+
+def _raise_remembered(fault: _Remembered | None) -> None:
+    if fault is not None and time.monotonic() < fault[0]:
+        raise BrokerUnavailableError(str(fault[1])) from fault[1]
