@@ -87,10 +87,20 @@ def reported(usage: object) -> LLMTokenUsage:
     return LLMTokenUsage(
         prompt_tokens=prompt,
         cached_tokens=min(int(cached or 0), prompt),
-        completion_tokens=int(told["completion_tokens"] or 0),
+        completion_tokens=max(int(told["completion_tokens"] or 0), _beside(prompt, given.get("total_tokens"))),
         cost=None,
         calls=1,
     )
+
+
+def _beside(prompt: int, total: Any) -> int:
+    """Tokens of a reported total that are not the prompt's; 0 where the prompt or the total is not told, or untrue.
+
+    xAI and Gemini have the reasoning in the total alone, and charge it like the completion.
+    """
+    if not prompt or not total or _doubt_of("total_tokens", total):
+        return 0
+    return int(total) - prompt
 
 
 def doubt_about(usage: LLMTokenUsage) -> str:
