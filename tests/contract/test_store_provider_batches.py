@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +16,7 @@ from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import Granted, ModelCall
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS
 from turnwise.record.database.provider_batch_tables import collected_asks
+from turnwise.record.events.usage_events import read_usage
 from turnwise.record.provider_batches.batches import ProviderBatch
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
@@ -23,6 +25,7 @@ from turnwise.record.values.records import Claim, Usage
 
 ANSWER: dict[str, Any] = {"choices": [{"message": {"content": "hello"}}]}
 USAGE = Usage(prompt_tokens=10, completion_tokens=2, cost=Decimal("0.25"), model="m")
+DOUBTED = Usage(model="m", doubt="prompt_tokens is -1")
 CALL = ModelCall(
     model="m", prompt=lambda: 10, price=lambda i, o: Amount(prompt_tokens=i, output_tokens=o, cost=Decimal(1))
 )
@@ -45,8 +48,17 @@ class Waiting:
         asked_run(self.store, self.queue, run={"max_cost": Decimal(5)} | run)
         claim = self.claim()
         assert isinstance(self.store.worker.reserve(claim, 1, CALL, NO_SCOPE_LIMITS), Granted)
+        return self.deferred(claim, seconds, call_no=1)
+
+    def collected_free(self) -> Claim:
+        """An ask whose call was collected, of a run without a limit."""
+        asked_run(self.store, self.queue)
+        return self.deferred(self.claim(), 3_600.0, call_no=None)
+
+    def deferred(self, claim: Claim, seconds: float, call_no: int | None) -> Claim:
+        """The claim, whose ask waits now for a batch."""
         until = self.store.worker.now() + seconds
-        request = CollectedRequest(provider=self.provider, model="m", body={"n": 1}, until=until, call_no=1)
+        request = CollectedRequest(provider=self.provider, model="m", body={"n": 1}, until=until, call_no=call_no)
         waiting_for = ProviderBatchWait(model="m")
         assert self.store.worker.defer(claim, Deferral(seconds=seconds, waiting_for=waiting_for, collect=request))
         return claim
@@ -62,8 +74,8 @@ class Waiting:
         assert batch is not None
         return batch
 
-    def kept(self, batch: ProviderBatch, claim: Claim) -> Any:
-        return self.store.worker.provider_batches.keep_response(batch.id, claim.ask.run_id, claim.ask.id, ANSWER, USAGE)
+    def kept(self, batch: ProviderBatch, claim: Claim, usage: Usage = USAGE) -> Any:
+        return self.store.worker.provider_batches.keep_response(batch.id, claim.ask.run_id, claim.ask.id, ANSWER, usage)
 
     def put_back(self, batch: ProviderBatch, claim: Claim, most_tries: int = 2, error: str = "no") -> Any:
         place = (batch.id, claim.ask.run_id, claim.ask.id)
@@ -185,6 +197,31 @@ def test_an_answer_for_an_ask_that_no_longer_waits_is_only_counted(waiting: Wait
     assert (run.cost, run.calls, run.reserved_cost) == (Decimal("0.25"), 1, Decimal(0))
     store.worker.provider_batches.close_batch(batch.id)
     assert waiting.provider not in store.worker.provider_batches.batching_providers()
+
+
+def test_a_doubted_usage_is_kept_as_what_was_reserved_for_the_call(waiting: Waiting, store: Store) -> None:
+    claim = waiting.collected()
+    waiting.kept(waiting.batch(), claim, DOUBTED)
+
+    found = store.worker.collected(waiting.claim())
+
+    assert found is not None and found.usage is not None
+    assert read_usage(found.usage) == replace(DOUBTED, prompt_tokens=10, cost=Decimal(1))
+
+
+def test_a_doubted_usage_of_an_answer_of_no_use_is_counted_as_reserved(waiting: Waiting, store: Store) -> None:
+    limited, free = waiting.collected(), waiting.collected_free()
+    for claim in (limited, free):
+        batch = waiting.batch()
+        with store.coordinator.locked(claim.ask.run_id) as transaction:
+            transaction.finish(RunStatus.CANCELLED, "KILL")
+        assert waiting.kept(batch, claim, DOUBTED) == "discarded"
+
+    run = store.inspector.run(limited.ask.run_id)
+    assert (run.cost, run.prompt_tokens, run.calls, run.reserved_cost) == (Decimal(1), 10, 1, Decimal(0))
+    # Nothing was reserved for it, so nothing is known of it.
+    run = store.inspector.run(free.ask.run_id)
+    assert (run.cost, run.prompt_tokens, run.calls, run.unpriced_calls) == (Decimal(0), 0, 1, 1)
 
 
 def test_calls_of_no_use_are_cleared_although_the_run_of_one_is_damaged(

@@ -26,6 +26,7 @@ from turnwise.record.values.records import NewFork
 from turnwise.serving.moves.permits import permit
 from turnwise.serving.wait_reason import why_waiting
 from turnwise.tasks.tree import build_tree
+from turnwise.testing.fake_llm import wire
 from turnwise.testing.fake_llm.batch_store import BatchStore
 from turnwise.testing.fake_llm.server import FakeLLMServer
 from turnwise_responders.batch_work import BatchWork
@@ -258,6 +259,24 @@ def test_a_waiting_run_says_so_holds_half_the_price_and_can_be_cancelled(url: st
             after = made.store.inspector.run(run)
         assert (after.reserved_cost, after.calls) == (Decimal(0), 0)
         assert server.stats()["lines"] == 0
+
+
+def test_a_usage_that_cannot_be_true_is_charged_as_reserved_for_the_batch(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "usage", lambda request, message: {"prompt_tokens": 10**12, "completion_tokens": 5})
+    with FakeLLMServer(RULES) as server, fleet(url, desk(server, min_output_tokens=1, **PRICES)) as made:
+        (whole,) = made.ended([made.submit("desk", "hello", max_cost=Decimal(5))])
+        prompt = whole.prompt_tokens
+        most = (prompt * 100 + 5 * 200) / Decimal(2_000_000)  # half of the price, with half of the longest answer
+        (cut,) = made.ended([made.submit("desk", "hello", max_cost=most)])
+        (free,) = made.ended([made.submit("desk", "hello")])
+        settled = [event for event in made.store.inspector.events(cut.id) if event.type == "usage.settled"]
+        assert server.stats()["requests"] == 0
+    assert [run.status_code for run in (whole, cut, free)] == ["DONE"] * 3
+    assert whole.cost == free.cost == (prompt * 100 + 10 * 200) / Decimal(2_000_000)
+    assert (cut.cost, cut.prompt_tokens, cut.completion_tokens) == (most, prompt, 5)
+    assert ["not a number" in (event.data or {})["doubt"] for event in settled] == [True]
 
 
 def test_another_process_sends_what_was_collected_for_a_model_that_only_a_fork_names(url: str) -> None:

@@ -135,7 +135,7 @@ def _called(
             process_totals.add(model.config.chat_model, response.usage)
             response = taken(response)
             if doubt := doubt_about(response.usage):
-                most = most_used(agent, model, sent, tools, hold.max_tokens)
+                most = hold.charged(most_used(agent, model, sent, tools, hold.max_tokens))
                 response = _charged(agent, response, most.model_copy(update={"doubt": doubt}))
             chatted(spot, model, response)
     except BaseException as error:

@@ -126,7 +126,7 @@ class ModelClient(LanguageModel):
         try:
             response: LLMResponse = taken((yield asked))
             if doubt := doubt_about(response.usage):
-                most = self.most_usage(call.prompt_tokens, hold.max_tokens)
+                most = hold.charged(self.most_usage(call.prompt_tokens, hold.max_tokens))
                 response = response.model_copy(update={"usage": most.model_copy(update={"doubt": doubt})})
         except BaseException as error:
             failed(hold, error)

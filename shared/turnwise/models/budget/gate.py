@@ -26,6 +26,10 @@ class Hold(Protocol):
 
     max_tokens: int
 
+    def charged(self, most: LLMTokenUsage) -> LLMTokenUsage:
+        """Return what is charged if the call's own count cannot be true; `most` is the most that a direct call uses."""
+        ...
+
     def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
         """The call was made, and used that; `announced` is what the provider told of its limits with the answer."""
         ...
@@ -67,6 +71,9 @@ class NoHold:
     def __init__(self, max_tokens: int, place: LocalPlace | None = None, likely_tokens: int = 0) -> None:
         self.max_tokens = max_tokens
         self._place, self._likely = place, likely_tokens
+
+    def charged(self, most: LLMTokenUsage) -> LLMTokenUsage:
+        return most
 
     def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
         if self._place is not None:

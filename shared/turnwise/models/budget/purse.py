@@ -91,6 +91,9 @@ class _Held:
         self.max_tokens = outer.max_tokens
         self._purse, self._amount, self._outer = purse, amount, outer
 
+    def charged(self, most: LLMTokenUsage) -> LLMTokenUsage:
+        return self._outer.charged(most)
+
     def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
         self._purse._settle(self._amount, usage)
         self._outer.settle(usage, announced)

@@ -159,6 +159,14 @@ def rows_of(transaction: RunTransaction, run_id: str, ask_id: str, token: int) -
     return rows
 
 
+def believed(transaction: RunTransaction, ask_id: str, token: int | None, call_no: int | None, usage: Usage) -> Usage:
+    """The usage, or all that was reserved for its call if the provider's count is doubted and something was."""
+    if not usage.doubt or token is None or call_no is None:
+        return usage
+    row = rows_of(transaction, transaction.run.id, ask_id, token).get(call_no)
+    return usage if row is None else replace(_usage(row.amount, usage.model), doubt=usage.doubt)
+
+
 def settle(
     transaction: RunTransaction,
     books: Books,

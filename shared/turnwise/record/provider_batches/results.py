@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from turnwise.base.json_bounds import storable
 from turnwise.errors import NotFoundError
-from turnwise.record.budgets.settlement import count_and_tell, release_reservations
+from turnwise.record.budgets.settlement import believed, count_and_tell, release_reservations
 from turnwise.record.database import driver
 from turnwise.record.database.columns import now
 from turnwise.record.database.provider_batch_tables import collected_asks
@@ -27,9 +27,9 @@ from turnwise.record.values.records import AskRecord, Json, Usage
 # Calls that are cleared in one go.
 MOST_CLEARED = 100
 _place = (collected_asks.c.run_id == sa.bindparam("of_run"), collected_asks.c.ask_id == sa.bindparam("of_ask"))
-_IN_BATCH = sa.select(collected_asks.c.token, collected_asks.c.until, collected_asks.c.tries).where(
-    *_place, collected_asks.c.batch_id == sa.bindparam("of_batch"), collected_asks.c.response.is_(None)
-)
+_IN_BATCH = sa.select(
+    collected_asks.c.token, collected_asks.c.until, collected_asks.c.tries, collected_asks.c.call_no
+).where(*_place, collected_asks.c.batch_id == sa.bindparam("of_batch"), collected_asks.c.response.is_(None))
 _ANSWER = (
     sa.update(collected_asks)
     .where(*_place)
@@ -101,14 +101,17 @@ class ProviderBatchResults(SweepingPart):
         """Keep the response to a call of the batch, and let its ask be claimed; that ask.
 
         `discarded` where its ask no longer waits: then only the usage is counted. `unknown` where the batch has no such
-        call without a response, as when its result was taken before.
+        call without a response, as when its result was taken before. A doubted usage is kept, and counted, as all that
+        was reserved for the call.
         """
         with suppress(NotFoundError), self._locked(run_id) as transaction:
             if not (found := _of_batch(transaction, batch_id, ask_id)):
                 return "unknown"
+            token, until, _, call_no = found[0]
+            usage = believed(transaction, ask_id, token, call_no, usage)
             ask = transaction.ask(ask_id)
             at_it = ask is not None and ask.status == AskStatus.LEASED
-            late = at_it and found[0][1] <= transaction.now  # its model is being called directly
+            late = at_it and until <= transaction.now  # its model is being called directly
             if ask is None or transaction.run.ended or late or not (at_it or ask.status == AskStatus.RUNNABLE):
                 _count_unused(transaction, ask, usage)
                 return "discarded"
@@ -132,7 +135,7 @@ class ProviderBatchResults(SweepingPart):
                 _release(transaction, ask, found[0][0])
                 _forget(transaction, ask_id)
                 return "discarded"
-            token, until, tries = found[0]
+            token, until, tries, _ = found[0]
             given = _of(ask) | {"new_error": storable(error), "at": transaction.now}
             if tries + 1 < most_tries and until > transaction.now:
                 driver.run(transaction.connection, _AGAIN, [given])

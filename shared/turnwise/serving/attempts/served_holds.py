@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from turnwise.errors.rate_limits import RateLimits
-from turnwise.models.budget.budget import Amount
+from turnwise.models.budget.budget import NOTHING, Amount
 from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.gate import as_usage
 from turnwise.models.tokens.usage import LLMTokenUsage
@@ -30,6 +30,9 @@ class ServedHold:
         self.max_tokens, self.no = max_tokens, no
         self._tally, self._places, self._work, self._call = tally, places, work, call
         self.part = work.begin("model", call.model)
+
+    def charged(self, most: LLMTokenUsage) -> LLMTokenUsage:
+        return most
 
     def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
         self._work.end(self.part)
@@ -61,7 +64,15 @@ class BatchedHold:
 
     def __init__(self, tally: CallTally, call: ModelCall, collecting: Collecting) -> None:
         self.max_tokens = call.most
-        self._tally, self._call, self._kept = tally, call, collecting.usage()
+        self._tally, self._call, self._kept = tally, collecting.priced(call), collecting.usage()
+
+    def charged(self, most: LLMTokenUsage) -> LLMTokenUsage:
+        """Return what was reserved at the price of a batch, which the record has kept as the usage.
+
+        Without a limit nothing was, and the call had the longest answer to itself.
+        """
+        reserved = Amount.of(self._kept) if self._kept.doubt else NOTHING
+        return as_usage(reserved if reserved.tokens else self._call.amount(self.max_tokens))
 
     def settle(self, usage: LLMTokenUsage, announced: RateLimits | None = None) -> None:
         self._tally.note_batched(usage, usage_of(self._call.model, usage))
