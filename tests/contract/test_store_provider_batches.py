@@ -14,6 +14,7 @@ from turnwise.base.ids import new_id
 from turnwise.base.waits import ProviderBatchWait
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import Granted, ModelCall
+from turnwise.record.asks.pauses import KINDS, PauseKind
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS
 from turnwise.record.database.provider_batch_tables import collected_asks
 from turnwise.record.events.usage_events import read_usage
@@ -142,6 +143,80 @@ def test_a_batch_is_made_of_so_many_calls_or_of_old_ones(waiting: Waiting, store
     old = waiting.opened(most=2, seconds=0.0)
     assert old is not None
     assert [call.run_id for call in store.worker.provider_batches.batched_calls(old.id)] == [claims[2].ask.run_id]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_paused_is_in_no_batch_and_not_late(waiting: Waiting, store: Store, kind: PauseKind) -> None:
+    names = {"queue": waiting.queue, "task": new_id("task"), "tenant": new_id("tenant")}
+    claim = waiting.collected(task=names["task"], tenant=names["tenant"])
+    long_ago = sa.update(collected_asks).where(collected_asks.c.ask_id == claim.ask.id).values(collected_at=1.0)
+    with store.database.begin() as connection:
+        connection.execute(long_ago)
+    late = store.worker.now() - 1_000_000.0  # earlier than anything else in the database
+    assert store.monitor.batch_lane().oldest > late
+
+    store.operator().pause(kind, names[kind])
+    try:
+        assert waiting.opened() is None
+        assert waiting.opened(most=10, seconds=0.0) is None
+        assert store.monitor.batch_lane().oldest < late
+    finally:
+        store.operator().resume(kind, names[kind])
+
+    assert [call.run_id for call in store.worker.provider_batches.batched_calls(waiting.batch().id)] == [claim.run.id]
+
+
+def test_what_is_paused_leaves_its_place_in_a_batch_to_others(waiting: Waiting, store: Store) -> None:
+    paused, task = new_id("tenant"), new_id("task")
+    waiting.collected(tenant=paused, task=task)
+    free = waiting.collected(task=task)
+
+    store.operator().pause("tenant", paused)
+    try:
+        batch = waiting.batch()
+    finally:
+        store.operator().resume("tenant", paused)
+
+    assert [call.run_id for call in store.worker.provider_batches.batched_calls(batch.id)] == [free.run.id]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_paused_leaves_a_batch_that_its_provider_does_not_have(
+    waiting: Waiting, store: Store, kind: PauseKind
+) -> None:
+    names = {"queue": waiting.queue, "task": new_id("task"), "tenant": new_id("tenant")}
+    waiting.collected(task=names["task"], tenant=names["tenant"])
+    batch = waiting.batch()
+    batches = store.worker.provider_batches
+
+    store.operator().pause(kind, names[kind])
+    try:
+        batches.hold_back_paused(batch.id, new_id("worker"))  # which does not hold the batch
+        kept = len(batches.batched_calls(batch.id))
+        batches.hold_back_paused(batch.id, waiting.me)
+        assert (kept, batches.batched_calls(batch.id)) == (1, [])
+        assert waiting.opened() is None
+    finally:
+        store.operator().resume(kind, names[kind])
+
+    assert len(batches.batched_calls(waiting.batch().id)) == 1
+
+
+def test_what_its_provider_has_stays_in_its_batch_during_a_pause(waiting: Waiting, store: Store) -> None:
+    tenant = new_id("tenant")
+    waiting.collected(tenant=tenant)
+    batch = waiting.batch()
+    batches = store.worker.provider_batches
+    assert batches.note_submitted(batch.id, waiting.me, "remote", "file", 0.0)
+    assert waiting.due() is not None
+
+    store.operator().pause("tenant", tenant)
+    try:
+        batches.hold_back_paused(batch.id, waiting.me)
+    finally:
+        store.operator().resume("tenant", tenant)
+
+    assert len(batches.batched_calls(batch.id)) == 1
 
 
 def test_a_batch_belongs_to_one_worker_until_that_dies(waiting: Waiting, store: Store) -> None:

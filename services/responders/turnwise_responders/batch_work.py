@@ -102,6 +102,7 @@ class BatchWork:
             found = self._remote.find(batch.id, batch.created_at)
             if found is None:
                 self._remote.clear(batch.id, batch.created_at)
+                self._batches.hold_back_paused(batch.id, self._holder)
                 self.submit(batch)
             else:
                 self._submitted(batch, found, 0.0)

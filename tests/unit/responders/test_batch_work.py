@@ -1,4 +1,4 @@
-"""The work on a batch of a provider, one of whose calls cannot be written."""
+"""The work on a batch of a provider: one of its calls cannot be written, or its calls were paused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class _Provider:
 
 def work_of(provider: Any) -> BatchWork:
     nothing: Any = None
-    return BatchWork(provider, provider, "me", tries=2, wait=lambda _: 1.0, publish=nothing, observers=nothing)
+    return BatchWork(provider, provider, "me", tries=2, wait=lambda _: 1.0, publish=nothing, observers=provider)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,35 @@ def test_a_call_that_cannot_be_written_keeps_no_other_of_its_batch(
     assert provider.put == ["ask-1", "ask-2"]
     # The batch stays, and is looked at again.
     assert (provider.closed, provider.forgotten) == (0, 0)
+
+
+class _Away(_Provider):
+    """A provider that was away when the batch was to be submitted; its calls are paused since."""
+
+    def __init__(self) -> None:
+        super().__init__(answered=False)
+        self.ends: list[str] = []
+
+    def find(self, *_: object) -> None:
+        return None
+
+    def clear(self, *_: object) -> None:
+        return None
+
+    def hold_back_paused(self, _: str, holder: str) -> None:
+        self.wanted = False
+
+    def batched_calls(self, batch_id: str) -> list[BatchedCall]:
+        return super().batched_calls(batch_id) if self.wanted else []
+
+    def provider_batch_ended(self, _: str, status: str, counts: object) -> None:
+        self.ends.append(status)
+
+
+def test_a_batch_that_could_not_be_submitted_does_not_go_during_a_pause() -> None:
+    provider: Any = _Away()
+    batch = ProviderBatch(id="b", provider="p", model="m", created_at=0.0, remote_id=None, looks=1)
+
+    work_of(provider).follow(batch)
+
+    assert (provider.ends, provider.put, provider.closed) == (["empty"], [], 1)

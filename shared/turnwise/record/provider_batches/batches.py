@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from turnwise.base.ids import new_id
+from turnwise.record.asks.pause_conditions import ASK_IS_ONE_OF_THE_PAUSED
 from turnwise.record.database.columns import ONE, dump_json, now, word
 from turnwise.record.database.provider_batch_tables import collected_asks, provider_batches
 from turnwise.record.database.schema import asks, workers
@@ -21,7 +22,8 @@ from turnwise.record.values.records import Json
 # The calls that are written into one file, in bytes; providers take 200 MB.
 _MOST_BYTES = 100_000_000
 _OF_ASK = sa.and_(asks.c.run_id == collected_asks.c.run_id, asks.c.id == collected_asks.c.ask_id)
-_WAITS = asks.c.status == word(AskStatus.RUNNABLE)
+# A pause holds the call back as it would hold back the claim of an ask whose call is direct.
+_WAITS = sa.and_(asks.c.status == word(AskStatus.RUNNABLE), sa.not_(ASK_IS_ONE_OF_THE_PAUSED))
 _WANTED = status_in(asks.c.status, (AskStatus.RUNNABLE, AskStatus.LEASED))
 _COLLECTED = (
     collected_asks.c.batch_id.is_(None),
@@ -29,7 +31,7 @@ _COLLECTED = (
     collected_asks.c.until > now(),
 )
 _of_providers: sa.BindParameter[str] = sa.bindparam("providers", expanding=True)
-# With the asks, as below: calls of runs that have ended meanwhile count for nothing.
+# With the asks, as below: calls of runs that have ended meanwhile, or are paused, count for nothing.
 _READY = (
     sa.select(collected_asks.c.provider)
     .join(asks, _OF_ASK)
@@ -56,6 +58,20 @@ _JOIN = (
     .where(collected_asks.c.run_id == sa.bindparam("of_run"), collected_asks.c.ask_id == sa.bindparam("of_ask"))
     .values(batch_id=sa.bindparam("of_batch", type_=sa.Text))
 )
+_by_id = provider_batches.c.id == sa.bindparam("of_batch", type_=sa.Text)
+_HOLD_BACK = (
+    sa.update(collected_asks)
+    .where(
+        collected_asks.c.batch_id == sa.bindparam("of_batch", type_=sa.Text),
+        sa.exists().where(_OF_ASK, ASK_IS_ONE_OF_THE_PAUSED),
+        sa.exists().where(
+            _by_id,
+            provider_batches.c.leased_by == sa.bindparam("holder", type_=sa.Text),
+            provider_batches.c.remote_id.is_(None),
+        ),
+    )
+    .values(batch_id=None)
+)
 _FREE = sa.or_(
     provider_batches.c.leased_until <= now(),
     ~sa.exists().where(workers.c.id == provider_batches.c.leased_by, workers.c.state == word("alive")),
@@ -77,7 +93,6 @@ _BATCH = (
     *(provider_batches.c.id, provider_batches.c.provider, provider_batches.c.model),
     *(provider_batches.c.created_at, provider_batches.c.remote_id, provider_batches.c.looks),
 )
-_by_id = provider_batches.c.id == sa.bindparam("of_batch", type_=sa.Text)
 _LEASE = (
     sa.update(provider_batches)
     .where(_by_id, _LEFT_OR_FREE)
@@ -138,7 +153,7 @@ class ProviderBatches(RecordPart):
     ) -> ProviderBatch | None:
         """Make a batch of what is collected for one of these providers, leased to `holder` for `lease` seconds.
 
-        None while no provider has `most` calls, or one that is `seconds` old.
+        None while no provider has `most` calls, or one that is `seconds` old. What is paused is left out.
         """
         if not providers:
             return None
@@ -166,6 +181,14 @@ class ProviderBatches(RecordPart):
             given = {"of_batch": due, "holder": holder, "lease": lease}
             row = None if due is None else connection.execute(_LEASE, given).first()
         return None if row is None else ProviderBatch(**row._mapping)
+
+    def hold_back_paused(self, batch_id: str, holder: str) -> None:
+        """Take what was paused meanwhile out of a batch that its provider does not have; it waits for another one.
+
+        Nothing is done if `holder` was taken for dead and another has the batch.
+        """
+        with self._database.begin() as connection:
+            connection.execute(_HOLD_BACK, {"of_batch": batch_id, "holder": holder})
 
     def batched_calls(self, batch_id: str) -> list[BatchedCall]:
         """The calls of a batch that have no response yet."""
