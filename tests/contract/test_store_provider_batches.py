@@ -21,6 +21,7 @@ from turnwise.record.events.usage_events import read_usage
 from turnwise.record.provider_batches.batches import ProviderBatch
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.upkeep.purging import Retention
 from turnwise.record.values.outcomes import CallUsage, CollectedRequest, Deferral, Reply
 from turnwise.record.values.records import Claim, Usage
 
@@ -297,6 +298,28 @@ def test_a_doubted_usage_of_an_answer_of_no_use_is_counted_as_reserved(waiting: 
     # Nothing was reserved for it, so nothing is known of it.
     run = store.inspector.run(free.ask.run_id)
     assert (run.cost, run.prompt_tokens, run.calls, run.unpriced_calls) == (Decimal(0), 0, 1, 1)
+
+
+def test_a_run_is_not_deleted_before_the_usage_of_its_call_is_counted(waiting: Waiting, store: Store) -> None:
+    old = Retention(older_than=0)
+
+    def may_go(claim: Claim) -> bool:
+        return store.coordinator.purge_run(claim.run.id, old)
+
+    submitted, answered, collected = (waiting.collected_free() for _ in range(3))
+    late, soon = waiting.batch(), waiting.batch()
+    waiting.kept(soon, answered)
+    for claim in (submitted, answered, collected):
+        with store.coordinator.locked(claim.run.id) as transaction:
+            transaction.finish(RunStatus.CANCELLED, "KILL")
+
+    # The last one was sent to no provider.
+    assert [may_go(claim) for claim in (submitted, answered, collected)] == [False, False, True]
+
+    waiting.kept(late, submitted)
+    store.worker.provider_batches.clear_collected([waiting.provider])
+    assert [store.inspector.run(claim.run.id).cost for claim in (submitted, answered)] == [USAGE.cost, USAGE.cost]
+    assert [may_go(claim) for claim in (submitted, answered)] == [True, True]
 
 
 def test_calls_of_no_use_are_cleared_although_the_run_of_one_is_damaged(

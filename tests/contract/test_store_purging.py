@@ -88,10 +88,11 @@ def _row(table: sa.Table, run_id: str) -> dict[str, Any]:
             made[column.key] = {"of": run_id}
         else:
             made[column.key] = run_id if kind.python_type is str else kind.python_type(2)
-    # The database allows nothing else there.
+    # The database, or a purge, allows nothing else there.
     allowed: dict[str, dict[str, Any]] = {
         "asks": {"status": AskStatus.ANSWERED},
         "webhook_deliveries": {"state": "parked"},
+        "collected_asks": {"batch_id": None, "usage": None},
     }
     return made | allowed.get(table.name, {})
 

@@ -27,6 +27,7 @@ from turnwise.record.database import driver, schema
 from turnwise.record.database.budget_tables import budgets, purged_usage, reservations
 from turnwise.record.database.columns import now, word
 from turnwise.record.database.lock_waits import impatient
+from turnwise.record.database.provider_batch_tables import collected_asks
 from turnwise.record.database.rows import RUN, run_of
 from turnwise.record.database.schema import agent_states, documents, events, histories, runs, sessions
 from turnwise.record.database.webhook_tables import webhooks
@@ -63,7 +64,14 @@ _LEAVES_EARLIER = sa.and_(
     _before.c.status == word(RunStatus.COMPLETED),
     _before.c.conversation_id == runs.c.conversation_id,
 )
-_UNSETTLED = sa.exists().where(reservations.c.run_id == runs.c.id, reservations.c.settled_at.is_(None))
+# A call without a reservation may be at a provider, in a batch, or answered and not counted.
+_UNSETTLED = sa.or_(
+    sa.exists().where(reservations.c.run_id == runs.c.id, reservations.c.settled_at.is_(None)),
+    sa.exists().where(
+        collected_asks.c.run_id == runs.c.id,
+        sa.or_(collected_asks.c.batch_id.is_not(None), collected_asks.c.usage.is_not(None)),
+    ),
+)
 _KEPT = sa.or_(_after(_RETRYABLE), _UNSETTLED)
 _NOT_NOW = sa.or_(_after(sa.or_(_RETRYABLE, _LEAVES_EARLIER)), _UNSETTLED)
 _SESSION = (
