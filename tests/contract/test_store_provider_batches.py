@@ -19,6 +19,7 @@ from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS
 from turnwise.record.database.provider_batch_tables import collected_asks
 from turnwise.record.events.usage_events import read_usage
 from turnwise.record.provider_batches.batches import ProviderBatch
+from turnwise.record.provider_batches.results import UnusedAnswer
 from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
 from turnwise.record.upkeep.purging import Retention
@@ -268,7 +269,9 @@ def test_an_answer_for_an_ask_that_no_longer_waits_is_only_counted(waiting: Wait
     with store.coordinator.locked(claim.ask.run_id) as transaction:
         transaction.finish(RunStatus.CANCELLED, "KILL")
     assert not store.worker.provider_batches.batched_calls(batch.id)[0].wanted
-    assert waiting.kept(batch, claim) == "discarded"
+    unused = waiting.kept(batch, claim)
+    assert isinstance(unused, UnusedAnswer)
+    assert (unused.run.id, unused.usage) == (claim.run.id, USAGE)
     run = store.inspector.run(claim.ask.run_id)
     assert (run.cost, run.calls, run.reserved_cost) == (Decimal("0.25"), 1, Decimal(0))
     store.worker.provider_batches.close_batch(batch.id)
@@ -291,7 +294,7 @@ def test_a_doubted_usage_of_an_answer_of_no_use_is_counted_as_reserved(waiting: 
         batch = waiting.batch()
         with store.coordinator.locked(claim.ask.run_id) as transaction:
             transaction.finish(RunStatus.CANCELLED, "KILL")
-        assert waiting.kept(batch, claim, DOUBTED) == "discarded"
+        assert isinstance(waiting.kept(batch, claim, DOUBTED), UnusedAnswer)
 
     run = store.inspector.run(limited.ask.run_id)
     assert (run.cost, run.prompt_tokens, run.calls, run.reserved_cost) == (Decimal(1), 10, 1, Decimal(0))
@@ -317,7 +320,8 @@ def test_a_run_is_not_deleted_before_the_usage_of_its_call_is_counted(waiting: W
     assert [may_go(claim) for claim in (submitted, answered, collected)] == [False, False, True]
 
     waiting.kept(late, submitted)
-    store.worker.provider_batches.clear_collected([waiting.provider])
+    cleared = store.worker.provider_batches.clear_collected([waiting.provider])
+    assert [(answer.run.id, answer.usage) for answer in cleared.unused] == [(answered.run.id, USAGE)]
     assert [store.inspector.run(claim.run.id).cost for claim in (submitted, answered)] == [USAGE.cost, USAGE.cost]
     assert [may_go(claim) for claim in (submitted, answered)] == [True, True]
 
@@ -331,12 +335,12 @@ def test_calls_of_no_use_are_cleared_although_the_run_of_one_is_damaged(
             transaction.finish(RunStatus.CANCELLED, "KILL")
 
     with damaged(store, broken.run.id):
-        assert store.worker.provider_batches.clear_collected([waiting.provider]) == 1
+        assert store.worker.provider_batches.clear_collected([waiting.provider]).calls == 1
     assert [(line.action, line.run) for line in caplog.records if line.levelname == "ERROR"] == [  # type: ignore[attr-defined]
         ("run_not_swept", broken.run.id)
     ]
     assert [waiting.held(claim) for claim in (broken, sound)] == [1, 0]
-    assert store.worker.provider_batches.clear_collected([waiting.provider]) == 1
+    assert store.worker.provider_batches.clear_collected([waiting.provider]).calls == 1
 
 
 def test_what_no_batch_has_is_released_when_its_time_is_over_or_its_run_has_ended(
@@ -345,9 +349,9 @@ def test_what_no_batch_has_is_released_when_its_time_is_over_or_its_run_has_ende
     ended, waits, late = waiting.collected(), waiting.collected(), waiting.collected(seconds=0.0)
     with store.coordinator.locked(ended.ask.run_id) as transaction:
         transaction.finish(RunStatus.CANCELLED, "KILL")
-    assert store.worker.provider_batches.clear_collected([waiting.provider]) == 2
+    assert store.worker.provider_batches.clear_collected([waiting.provider]).calls == 2
     assert [waiting.held(claim) for claim in (ended, late, waits)] == [0, 0, 1]
-    assert store.worker.provider_batches.clear_collected([waiting.provider]) == 0
+    assert store.worker.provider_batches.clear_collected([waiting.provider]).calls == 0
     assert waiting.rows() == 2
 
 

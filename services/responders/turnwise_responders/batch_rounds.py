@@ -81,13 +81,15 @@ class BatchRounds:
             return False
         clients = self._clients(waiting)
         providers = sorted(waiting.keys() & clients.keys())
-        more = self._batches.clear_collected(providers) == MOST_CLEARED
+        cleared = self._batches.clear_collected(providers)
+        for answer in cleared.unused:
+            self._observers.batched_answer_unused(answer.run, answer.usage)
         most, seconds = self._settings.provider_batch_size, self._settings.provider_batch_seconds
         while batch := self._next(lambda: self._batches.open_batch(providers, most, seconds, holder, _LEASE)):
             self._guarded(batch, holder, self._work_of(clients[batch.provider], holder).submit)
         while batch := self._next(lambda: self._batches.due_batch(providers, holder, _LEASE)):
             self._guarded(batch, holder, self._work_of(clients[batch.provider], holder).follow)
-        return more
+        return cleared.calls == MOST_CLEARED
 
     def _clients(self, waiting: Mapping[str, str]) -> dict[str, OpenAIGPT]:
         """The clients by their provider's bucket, also those of models that runs named to a process before this one."""

@@ -11,7 +11,7 @@ from turnwise.errors import EnvironmentFault, ModelError, ModelRequestError, Mod
 from turnwise.models.openai.batches import BatchLine, RemoteBatch
 from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.record.provider_batches.batches import BatchedCall, ProviderBatch
-from turnwise.record.provider_batches.results import Kept
+from turnwise.record.provider_batches.results import Kept, UnusedAnswer
 from turnwise.record.roles.provider_batches import ProviderBatchRole
 from turnwise.record.values.records import AskRecord
 from turnwise.serving.attempts.call_tally import usage_of
@@ -195,5 +195,8 @@ class BatchWork:
     def _told(self, kept: Kept, name: str) -> str:
         if isinstance(kept, str):
             return kept
+        if isinstance(kept, UnusedAnswer):
+            self._observers.batched_answer_unused(kept.run, kept.usage)
+            return "discarded"
         self._publish(kept)
         return name

@@ -22,7 +22,7 @@ from turnwise.record.transaction.journal import News
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.upkeep.purging import OldRun
 from turnwise.record.values.outcomes import Deferral, Outcome, Parking, Release, Reply
-from turnwise.record.values.records import AskRecord, Claim, RunRecord
+from turnwise.record.values.records import AskRecord, Claim, RunRecord, Usage
 from turnwise.record.webhooks.records import WebhookOutcome
 from turnwise.serving.moves.moved import Moved
 
@@ -108,6 +108,9 @@ class Observer:
         longer knows it) or `empty` (no ask waited for it). `calls` has the number of those that were `answered`,
         are collected `again`, are made `direct`, or are `discarded`, because no ask waits for them.
         """
+
+    def batched_answer_unused(self, run: RunRecord, usage: Usage) -> None:
+        """A batch has answered a call of the run that no ask waits for; its usage is on record."""
 
     # --- the record ---
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
+from prometheus_client import CollectorRegistry
+from tests.support.store_parts import asked_run, new_queue
+
 from turnwise import App
+from turnwise.processes.metrics import Metrics
+from turnwise.processes.observers.metrics import RunMetrics
 from turnwise.processes.settings import load_settings
-from turnwise.record.provider_batches.results import MOST_CLEARED
+from turnwise.record.provider_batches.results import MOST_CLEARED, Cleared, UnusedAnswer
+from turnwise.record.store import Store
+from turnwise.record.values.records import Usage
+from turnwise.serving.observer import Observers
 from turnwise_responders.batch_rounds import BatchRounds
 
 
@@ -18,6 +27,7 @@ class _Record:
         self.left = iter(cleared)
         self.looks = len(cleared)
         self.waits: list[float] = []
+        self.unused: list[UnusedAnswer] = []
 
     def event(self) -> Any:
         return self
@@ -32,8 +42,8 @@ class _Record:
     def batching_providers(self) -> dict[str, str]:
         return {"provider": "m"}
 
-    def clear_collected(self, _: object) -> int:
-        return next(self.left)
+    def clear_collected(self, _: object) -> Cleared:
+        return Cleared(calls=next(self.left), unused=self.unused)
 
     def open_batch(self, *_: object) -> None:
         return None
@@ -51,3 +61,21 @@ def test_calls_of_no_use_that_one_look_leaves_are_cleared_without_a_wait() -> No
     rounds._work()
 
     assert record.waits == [5.0, 5.0, 0.0, 0.0, 5.0]
+
+
+def test_answers_that_are_cleared_are_counted(store: Store) -> None:
+    run, registry = asked_run(store, new_queue()), CollectorRegistry()
+    record: Any = _Record([1, 0])
+    record.unused = [
+        UnusedAnswer(run=run, usage=Usage(prompt_tokens=10, completion_tokens=2, cost=Decimal("0.25"), model="m"))
+    ]
+    nothing: Any = None
+    observers = Observers(RunMetrics(Metrics(registry)))
+    rounds = BatchRounds(record, App("tests", version="1"), nothing, load_settings(), lambda: "me", {}, observers)
+
+    rounds.look()
+
+    assert registry.get_sample_value("turnwise_cost_usd_total", {"model": "m", "task": run.task}) == 0.25
+    assert registry.get_sample_value("turnwise_tokens_total", {"model": "m", "type": "prompt"}) == 10
+    assert registry.get_sample_value("turnwise_tokens_total", {"model": "m", "type": "completion"}) == 2
+    assert registry.get_sample_value("turnwise_llm_calls_total", {"model": "m", "outcome": "ok"}) == 1

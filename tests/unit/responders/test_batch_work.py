@@ -1,15 +1,19 @@
-"""The work on a batch of a provider: one of its calls cannot be written, or its calls were paused."""
+"""The work on a batch of a provider: calls that cannot be written, are paused, or are answered too late."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from turnwise.errors import ModelRequestError
 from turnwise.models.openai.batches import BatchLine, RemoteBatch
+from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.record.provider_batches.batches import BatchedCall, ProviderBatch
+from turnwise.record.provider_batches.results import UnusedAnswer
+from turnwise.record.values.records import Usage
 from turnwise_responders.batch_work import BatchWork
 
 DAMAGED = "ask-0"
@@ -112,3 +116,39 @@ def test_a_batch_that_could_not_be_submitted_does_not_go_during_a_pause() -> Non
     work_of(provider).follow(batch)
 
     assert (provider.ends, provider.put, provider.closed) == (["empty"], [], 1)
+
+
+class _Late(_Provider):
+    """A provider whose answers come when no ask waits for them any more."""
+
+    def __init__(self) -> None:
+        super().__init__(answered=True)
+        self.told: list[tuple[object, object]] = []
+        self.counts: object = None
+
+    def results(self, _: object) -> list[BatchLine]:
+        return [BatchLine(custom_id=f"ask-{no}", completion={}) for no in range(3)]
+
+    def batch_usage(self, _: object) -> LLMTokenUsage:
+        return LLMTokenUsage(prompt_tokens=10, calls=1)
+
+    def keep_response(self, _: str, run_id: str, ask_id: str, response: object, usage: Usage) -> UnusedAnswer | str:
+        run: Any = run_id
+        return "unknown" if ask_id == DAMAGED else UnusedAnswer(run=run, usage=usage)
+
+    def batched_answer_unused(self, run: object, usage: object) -> None:
+        self.told.append((run, usage))
+
+    def provider_batch_ended(self, _: str, status: str, counts: object) -> None:
+        self.counts = counts
+
+
+def test_an_answer_that_no_ask_waits_for_is_told_of_once() -> None:
+    provider: Any = _Late()
+    batch = ProviderBatch(id="b", provider="p", model="m", created_at=0.0, remote_id="r", looks=0)
+
+    work_of(provider).follow(batch)
+
+    usage = Usage(prompt_tokens=10, model="m", cost=Decimal(0))
+    assert provider.told == [("run-1", usage), ("run-2", usage)]
+    assert provider.counts == {"unknown": 1, "discarded": 2}

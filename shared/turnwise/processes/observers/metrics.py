@@ -9,7 +9,7 @@ from turnwise.processes.metrics import Metrics
 from turnwise.record.schedules.firing import Fired
 from turnwise.record.upkeep.purging import OldRun
 from turnwise.record.values.outcomes import CallUsage, Deferral, Outcome, Parking, Release, Reply
-from turnwise.record.values.records import AskRecord, Claim, Json, RunRecord
+from turnwise.record.values.records import AskRecord, Claim, Json, RunRecord, Usage
 from turnwise.record.webhooks.records import WebhookOutcome
 from turnwise.serving.moves.moved import Moved
 from turnwise.serving.observer import Observer
@@ -63,6 +63,10 @@ class RunMetrics(Observer):
         self._metrics.provider_batches_total.labels(label, status).inc()
         for outcome, number in calls.items():
             self._metrics.provider_batch_calls_total.labels(label, outcome).inc(number)
+
+    def batched_answer_unused(self, run: RunRecord, usage: Usage) -> None:
+        """Count what the provider charges for an answer that no ask waits for."""
+        self._count_call(run, usage, "ok")
 
     def ask_claimed(self, claim: Claim) -> None:
         """Measure how long the ask could have been claimed before.
@@ -159,17 +163,15 @@ class RunMetrics(Observer):
             metrics.llm_calls_total.labels(model, _OUTCOMES.get(error.get("kind", ""), "error")).inc()
         calls = outcome.calls or ([CallUsage(usage=outcome.usage)] if outcome.usage is not None else [])
         for call in calls:
-            self._count_usage(claim.run, call)
-            if not (failed and (call.lost or not outcome.calls)):
-                ending = "error" if call.lost else "ok"
-                model = metrics.expect_model(call.usage.model or _UNKNOWN)
-                metrics.llm_calls_total.labels(model, ending).inc(call.usage.calls)
+            told = failed and (call.lost or not outcome.calls)
+            self._count_call(claim.run, call.usage, None if told else "error" if call.lost else "ok")
 
     def _model_label(self, outcome: Outcome, error: Json | None) -> str:
         return self._metrics.expect_model(_model(outcome, error))
 
-    def _count_usage(self, run: RunRecord, call: CallUsage) -> None:
-        metrics, usage = self._metrics, call.usage
+    def _count_call(self, run: RunRecord, usage: Usage, ending: str | None) -> None:
+        """Count what was used, and the calls that came to this `ending`; None for one that is counted already."""
+        metrics = self._metrics
         model = metrics.expect_model(usage.model or _UNKNOWN)
         metrics.tokens_total.labels(model, "prompt").inc(usage.prompt_tokens)
         metrics.tokens_total.labels(model, "cached").inc(usage.cached_tokens)
@@ -178,6 +180,8 @@ class RunMetrics(Observer):
             metrics.llm_unpriced_calls_total.labels(model).inc(usage.calls)
         else:
             metrics.cost_usd_total.labels(model, run.task).inc(float(usage.cost))
+        if ending is not None:
+            metrics.llm_calls_total.labels(model, ending).inc(usage.calls)
 
     def _count_work(self, claim: Claim, outcome: Outcome, seconds: float) -> None:
         if claim.ask.queue is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -22,7 +23,7 @@ from turnwise.record.states import AskStatus
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.transaction.sweeping_part import SweepingPart
 from turnwise.record.values.outcomes import CallUsage
-from turnwise.record.values.records import AskRecord, Json, Usage
+from turnwise.record.values.records import AskRecord, Json, RunRecord, Usage
 
 # Calls that are cleared in one go.
 MOST_CLEARED = 100
@@ -91,7 +92,24 @@ _STILL_LEFT = sa.select(collected_asks.c.token, collected_asks.c.usage, collecte
     *_place, collected_asks.c.batch_id.is_(None)
 )
 
-Kept = AskRecord | Literal["again", "discarded", "unknown"]
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnusedAnswer:
+    """A response that no ask waits for: what it used is counted in its run."""
+
+    run: RunRecord
+    usage: Usage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cleared:
+    """The number of calls that were of no use, and the responses among them."""
+
+    calls: int
+    unused: Sequence[UnusedAnswer]
+
+
+Kept = AskRecord | UnusedAnswer | Literal["again", "discarded", "unknown"]
 
 
 class ProviderBatchResults(SweepingPart):
@@ -100,9 +118,9 @@ class ProviderBatchResults(SweepingPart):
     def keep_response(self, batch_id: str, run_id: str, ask_id: str, response: Json, usage: Usage) -> Kept:
         """Keep the response to a call of the batch, and let its ask be claimed; that ask.
 
-        `discarded` where its ask no longer waits: then only the usage is counted. `unknown` where the batch has no such
-        call without a response, as when its result was taken before. A doubted usage is kept, and counted, as all that
-        was reserved for the call.
+        The unused answer where its ask no longer waits: then only the usage is counted. `unknown` where the batch has
+        no such call without a response, as when its result was taken before. A doubted usage is kept, and counted, as
+        all that was reserved for the call.
         """
         with suppress(NotFoundError), self._locked(run_id) as transaction:
             if not (found := _of_batch(transaction, batch_id, ask_id)):
@@ -113,8 +131,7 @@ class ProviderBatchResults(SweepingPart):
             at_it = ask is not None and ask.status == AskStatus.LEASED
             late = at_it and until <= transaction.now  # its model is being called directly
             if ask is None or transaction.run.ended or late or not (at_it or ask.status == AskStatus.RUNNABLE):
-                _count_unused(transaction, ask, usage)
-                return "discarded"
+                return _count_unused(transaction, ask, usage) or "discarded"
             given = {"new_response": response, "new_usage": settled_json(usage)}
             driver.run(transaction.connection, _ANSWER, [_of(ask) | given])
             if not at_it:
@@ -146,16 +163,18 @@ class ProviderBatchResults(SweepingPart):
             return ask
         return "unknown"
 
-    def clear_collected(self, providers: Sequence[str]) -> int:
+    def clear_collected(self, providers: Sequence[str]) -> Cleared:
         """Release the reservations of calls that no batch will answer, and forget those of no use.
 
-        Return how many, at most `MOST_CLEARED`. Those whose runs others hold, or are damaged, are left to a later look.
+        At most `MOST_CLEARED` of them. Those whose runs others hold, or are damaged, are left to a later look.
         """
         if not providers:
-            return 0
+            return Cleared(calls=0, unused=())
         with self._database.read() as connection:
             left = connection.execute(_LEFT, {"providers": list(providers)}).all()
-        return sum(bool(self._if_free(run_id, partial(_cleared, ask_id=ask_id))) for run_id, ask_id in left)
+        found = [self._if_free(run_id, partial(_cleared, ask_id=ask_id)) for run_id, ask_id in left]
+        done = [unused for unused in found if unused is not None]
+        return Cleared(calls=len(done), unused=[answer for unused in done for answer in unused])
 
 
 def _of(ask: AskRecord) -> Json:
@@ -171,11 +190,12 @@ def _let_go_on(transaction: RunTransaction, ask: AskRecord) -> None:
     driver.run(transaction.connection, _DUE_NOW, [_of(ask) | {"at": transaction.now}])
 
 
-def _count_unused(transaction: RunTransaction, ask: AskRecord | None, usage: Usage) -> None:
-    """Count the usage of a response that no one needs, and forget the call."""
+def _count_unused(transaction: RunTransaction, ask: AskRecord | None, usage: Usage) -> UnusedAnswer | None:
+    """Count the usage of a response that no one needs, and forget the call; None if it cannot be counted."""
     if ask is None:
-        return
+        return None
     count_and_tell(transaction, ask, ask.token, usage, [CallUsage(usage=usage, collected=True)])
+    return UnusedAnswer(run=transaction.run, usage=usage)
 
 
 def _release(transaction: RunTransaction, ask: AskRecord | None, token: int | None) -> None:
@@ -188,16 +208,17 @@ def _forget(transaction: RunTransaction, ask_id: str) -> None:
     driver.run(transaction.connection, sa.delete(collected_asks).where(*_place), [given])
 
 
-def _cleared(transaction: RunTransaction, ask_id: str) -> bool:
-    """Release and forget a call, as far as it is still of no use; True says that its run was free."""
+def _cleared(transaction: RunTransaction, ask_id: str) -> list[UnusedAnswer]:
+    """Release and forget a call, as far as it is still of no use. Return its response, if it has one."""
     rows = driver.fetch(transaction.connection, _STILL_LEFT, {"of_run": transaction.run.id, "of_ask": ask_id})
     if not rows:
-        return True
+        return []
     token, usage, until = rows[0]
+    unused = None
     ask = transaction.ask(ask_id)
     waits = ask is not None and ask.status in _WAITING
     if ask is not None and usage is not None and not waits:
-        _count_unused(transaction, ask, read_usage(usage))
+        unused = _count_unused(transaction, ask, read_usage(usage))
     elif usage is None and (not waits or until <= transaction.now):
         _release(transaction, ask, token)
         if ask is not None and waits:
@@ -205,4 +226,4 @@ def _cleared(transaction: RunTransaction, ask_id: str) -> bool:
             driver.run(transaction.connection, _LIVE, [given])
         else:
             _forget(transaction, ask_id)
-    return True
+    return [] if unused is None else [unused]
