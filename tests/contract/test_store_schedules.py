@@ -262,6 +262,37 @@ def test_a_pause_holds_ticks_and_nothing_of_it_is_caught_up(store: Store, tenant
         mine.schedules.resume_schedule(schedule.name)
 
 
+@pytest.mark.parametrize("passes", [0.0, 3 * HOUR], ids=["short pause", "long pause"])
+def test_a_tick_that_jitter_moves_behind_a_pause_happens(store: Store, tenant: str, passes: float) -> None:
+    mine = store.tenant(tenant)
+    for _ in range(100):  # until one is moved far enough
+        schedule = new_schedule(store, tenant, every=HOUR, jitter=HOUR)
+        let_pass(store, schedule, 1.1 * HOUR)  # due six minutes ago
+        mine.schedules.pause_schedule(schedule.name, None, "key:boss")
+        let_pass(store, schedule, passes)
+        paused, now = mine.schedules.schedule(schedule.name), mine.now()
+        due = max(at for at in paused.timing.first_after(now - 2 * HOUR, 3) if at <= now)
+        if paused.timing.fires_at(due, paused.id) > now + 60:
+            break
+
+    resumed = mine.schedules.resume_schedule(schedule.name)
+
+    assert resumed.due_at == due
+    assert [fired.ticks for fired in fire(store, schedule)] == [[]]  # its time has not come yet
+
+
+def test_a_schedule_whose_one_tick_is_still_to_happen_is_not_over_after_a_pause(store: Store, tenant: str) -> None:
+    mine = store.tenant(tenant)
+    for _ in range(100):
+        schedule = new_schedule(store, tenant, at=mine.now() + 60, jitter=HOUR)
+        let_pass(store, schedule, 120)
+        paused = mine.schedules.pause_schedule(schedule.name, None, "key:boss")
+        if (paused.fires_at(paused.due_at) or 0.0) > mine.now() + 60:
+            break
+
+    assert mine.schedules.resume_schedule(schedule.name).due_at == paused.due_at
+
+
 def test_a_schedule_with_one_time_ends_after_it(store: Store, tenant: str) -> None:
     now = store.tenant(tenant).now()
     schedule = new_schedule(store, tenant, at=now + HOUR)

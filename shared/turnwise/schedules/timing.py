@@ -105,6 +105,17 @@ class Timing:
         """Return when the first tick after `moment` is due; None if there is none."""
         return next(self.after(moment), None)
 
+    def next_to_happen(self, moment: float, salt: str) -> float | None:
+        """Return when the first tick that happens after `moment` is due, which may be before; None if there is none."""
+        begun: float | None = None
+        following: float | None = None
+        for due in self.after(moment - self.jitter):
+            if due > moment:
+                following = due
+                break
+            begun = due  # the one before has happened: no tick is as late as the next one is due
+        return begun if begun is not None and self.fires_at(begun, salt) > moment else following
+
     def first_after(self, moment: float, count: int) -> list[float]:
         """Return the first `count` ticks after `moment`."""
         return list(islice(self.after(moment), count))

@@ -53,6 +53,24 @@ def test_a_tick_comes_before_the_next_one_is_due_and_anywhere_until_then(timing:
     assert (min(late) < 15, max(late) > 285) == (True, True)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(
+        [Timing(cron=line, timezone="Europe/Berlin", jitter=jitter) for line in _LINES for jitter in (0, 900)]
+        + [Timing(every=300.0, jitter=300.0, anchor=_EVENING - 50), Timing(at=_EVENING + 600, jitter=900.0)]
+    ),
+    st.floats(0, 7_200),
+    st.text(max_size=8),
+)
+def test_the_next_tick_to_happen_may_be_due_already(timing: Timing, seconds: float, salt: str) -> None:
+    now = _EVENING + seconds
+    near = timing.first_after(_EVENING - 3_600, 200)
+
+    expected = next((due for due in near if timing.fires_at(due, salt) > now), None)
+
+    assert timing.next_to_happen(now, salt) == expected
+
+
 def test_the_last_tick_may_be_late_by_all_of_the_jitter() -> None:
     timing = Timing(cron="*/5 * * * *", end_at=_EVENING + 300, jitter=3_600.0)
     once = Timing(at=_EVENING + 300, jitter=3_600.0)

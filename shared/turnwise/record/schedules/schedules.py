@@ -139,7 +139,7 @@ class Schedules(ScheduleLists, TenantPart):
         return paused
 
     def resume_schedule(self, ref: str) -> ScheduleRecord:
-        """Let its ticks happen again, from now on: those of the pause are not caught up.
+        """Let its ticks happen again, from now on: those whose time was in the pause are not caught up.
 
         Raises `NotFoundError`, and `ConflictError` (`not_paused`).
         """
@@ -148,7 +148,8 @@ class Schedules(ScheduleLists, TenantPart):
             if found.paused_at is None:
                 raise ConflictError(f"the schedule {found.name!r} is not paused", code="not_paused")
             values = {"paused_at": None, "paused_by": None, "pause_note": None, "updated_at": at}
-            due = found.due_at if found.due_at is None or found.due_at > at else found.timing.next_after(at)
+            overdue = found.due_at is not None and found.due_at <= at
+            due = found.timing.next_to_happen(at, found.id) if overdue else found.due_at
             resumed = _write(connection, found, values | {"due_at": due})
             self._audited(connection, found.id)
         return resumed
