@@ -61,6 +61,13 @@ def test_migrate_creates_the_database_once(absent: str, terminal: Terminal) -> N
     database.close()
 
 
+def test_a_parameter_that_libpq_does_not_know_is_told_in_one_line(absent: str, terminal: Terminal) -> None:
+    for command in (["migrate"], ["migrate", "--create-database"], ["purge", "--older-than", "30d"]):
+        told = terminal.refused(*command, "--database", f"{absent}?schema=public")
+
+        assert "whose parameter 'schema' is not one of PostgreSQL's libpq" in told
+
+
 def test_migrate_alone_creates_nothing(absent: str, terminal: Terminal) -> None:
     assert "turnwise migrate --create-database" in terminal.refused("migrate", "--database", absent)
 

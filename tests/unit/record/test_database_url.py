@@ -7,8 +7,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from turnwise.base.postgres import LIVELY
 from turnwise.errors import ConfigurationError
 from turnwise.record.database.database import Database
+from turnwise.record.database.database_url import connect_options
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +77,44 @@ def test_a_missing_database_that_the_url_does_not_name_is_not_created(monkeypatc
 
     with pytest.raises(ConfigurationError, match="createdb"):
         Database("postgresql://?service=runs").create()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "why"),
+    [
+        ("schema=public", "whose parameter 'schema' is not one of PostgreSQL's libpq; leave it out"),
+        # Of psycopg: each statement would be a transaction of its own.
+        ("autocommit=true", "whose parameter 'autocommit' is not one of PostgreSQL's libpq; leave it out"),
+        ("connect_timeout=x", "whose connect_timeout is 'x'; expected seconds"),
+        ("connect_timeout=inf", "whose connect_timeout is 'inf'; expected seconds"),
+        ("connect_timeout=3&connect_timeout=4", "whose connect_timeout is ('3', '4'); expected seconds"),
+    ],
+)
+def test_a_parameter_that_libpq_would_not_take_is_refused(parameter: str, why: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Database(f"postgresql://me:winter-of-1947@h/runs?{parameter}")
+
+    assert str(refused.value) == f"TURNWISE_DATABASE_URL is 'postgresql://me:***@h/runs?{parameter}', {why}"
+
+
+@pytest.mark.parametrize("rest", ["?port=winter", "?host=a,b,c&port=1,2", "?host=a:1&host=b:2&port=7"])
+def test_hosts_and_ports_that_do_not_fit_together_are_refused(rest: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"which cannot be used \(.*\); correct its hosts and ports"):
+        Database(f"postgresql://h/runs{rest}")
+
+
+def test_a_port_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"'postgresql://h:winter/runs'; expected sqlite"):
+        Database("postgresql://h:winter/runs")
+
+
+def test_parameters_of_libpq_are_taken() -> None:
+    url = "postgresql://h/runs?sslmode=require&connect_timeout=2.5&options=-csearch_path%3Dours&replication=database"
+    assert Database(url).url.query["options"] == "-csearch_path=ours"
+
+
+def test_libpq_gets_the_urls_parts_as_they_are_and_limits_that_the_url_does_not_set() -> None:
+    options = connect_options(Database("postgresql://me:a b@h:5433/my runs?keepalives_idle=99").url)
+
+    assert (options["password"], options["dbname"], options["port"]) == ("a b", "my runs", 5433)
+    assert (options["keepalives_idle"], options["connect_timeout"]) == ("99", LIVELY["connect_timeout"])

@@ -14,16 +14,15 @@ import psycopg
 import sqlalchemy as sa
 from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import URL, Connection, make_url
+from sqlalchemy.engine import Connection
 
 from turnwise.base.postgres import LIMIT_SILENCE, LIVELY
-from turnwise.errors import ConfigurationError, DatabaseUnavailableError, SchemaVersionError
-from turnwise.observability.redaction import redact
+from turnwise.errors import DatabaseUnavailableError, SchemaVersionError
 from turnwise.record.database.columns import dump_json, now
 from turnwise.record.database.connection_pool import ConnectionPool
 from turnwise.record.database.cursor import OneByOne
+from turnwise.record.database.database_url import connect_options, parse_url
 from turnwise.record.database.faults import DATABASE_ERRORS, lacks_table, translated
-from turnwise.record.database.named_database import with_database
 from turnwise.record.database.schema import SCHEMA_VERSION, schema_support
 from turnwise.record.database.sqlite_writer import SQLiteWriter
 
@@ -40,7 +39,7 @@ class Database:
     `synchronous` is SQLite's: a commit survives a kill with NORMAL, and with FULL a power cut as well. `clock` replaces
     the clock of SQLite only; PostgreSQL tells its own time. `pool_size` is the most connections to PostgreSQL at a
     time; whoever needs one more waits, up to half a minute. Raises `ConfigurationError` for a URL that names neither,
-    or a server without a database.
+    a server without a database, or a parameter that libpq does not know.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class Database:
         clock: Callable[[], float] | None = None,
         pool_size: int = 20,
     ) -> None:
-        self.url = _parse(url)
+        self.url = parse_url(url)
         self.is_postgres = self.url.drivername.startswith("postgresql")
         # An INSERT of this dialect, with `on_conflict_...`; SQLite's has the same methods. Statements that are kept by
         # it are then those of all databases of a dialect, and keep none of them alive.
@@ -62,7 +61,7 @@ class Database:
         self._synchronous = synchronous
         options: dict[str, Any] = {"timeout": 30}
         if self.is_postgres:
-            options = {name: value for name, value in LIVELY.items() if name not in self.url.query}
+            options = connect_options(self.url)
         self.engine = sa.create_engine(
             self.url,
             json_serializer=dump_json,
@@ -285,24 +284,6 @@ class _Translated:
         meant = self._meant(error)
         if meant is not None:
             raise meant from error
-
-
-def _parse(text: str) -> URL:
-    try:
-        url = make_url(text)
-    except exc.ArgumentError as error:
-        raise ConfigurationError(
-            f"TURNWISE_DATABASE_URL is {redact(text)!r}; expected sqlite:///FILE or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
-        ) from error
-    kind = url.drivername.partition("+")[0]
-    if kind in ("postgresql", "postgres"):
-        return with_database(url).set(drivername="postgresql+psycopg")
-    if kind == "sqlite" and url.database and url.database != ":memory:":
-        return url.set(drivername="sqlite+pysqlite")
-    raise ConfigurationError(
-        f"TURNWISE_DATABASE_URL is {url.render_as_string(hide_password=True)!r}; expected a file, sqlite:///FILE, "
-        "or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
-    )
 
 
 def _prepare_postgres(connection: psycopg.Connection, _record: Any) -> None:
