@@ -31,7 +31,16 @@ def _server() -> str:
 @pytest.fixture
 def absent() -> Iterator[str]:
     """URL of a database that does not exist; one that the test creates is dropped."""
-    name = new_id("tw_absent")
+    yield from _absent(new_id("tw_absent"))
+
+
+@pytest.fixture
+def spaced() -> Iterator[str]:
+    """The same with a blank in its name."""
+    yield from _absent(new_id("tw absent"))
+
+
+def _absent(name: str) -> Iterator[str]:
     yield make_url(_server()).set(database=name).render_as_string(hide_password=False)
     with psycopg.connect(_server(), autocommit=True) as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
@@ -59,6 +68,11 @@ def test_migrate_creates_the_database_once(absent: str, terminal: Terminal) -> N
     database = Database(absent)
     database.check_schema()
     database.close()
+
+
+def test_migrate_creates_a_database_whose_name_has_a_blank(spaced: str, terminal: Terminal) -> None:
+    assert "Created the database" in terminal.run("migrate", "--create-database", "--database", spaced)
+    assert "Created the database" not in terminal.run("migrate", "--create-database", "--database", spaced)
 
 
 def test_a_parameter_that_libpq_does_not_know_is_told_in_one_line(absent: str, terminal: Terminal) -> None:

@@ -70,7 +70,7 @@ def test_a_service_of_the_environment_counts_if_it_names_a_database(
 
 
 def test_a_missing_database_that_the_url_does_not_name_is_not_created(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_text: str, **_options: object) -> None:
+    def refuse(**_options: object) -> None:
         raise psycopg.OperationalError('database "runs" does not exist')
 
     monkeypatch.setattr(psycopg, "connect", refuse)

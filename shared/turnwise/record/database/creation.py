@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import psycopg
@@ -11,18 +10,19 @@ from sqlalchemy.engine import URL
 
 from turnwise.errors import ConfigurationError
 from turnwise.record.database.connect_errors import connect_fault
+from turnwise.record.database.database_url import connect_options
 
 # Databases that every server has, unless someone has deleted them; CREATE DATABASE needs a connection to one.
 _MAINTENANCE = ("postgres", "template1")
 
 
-def create_database(url: URL, options: Mapping[str, Any]) -> bool:
+def create_database(url: URL) -> bool:
     """Create the database of `url` as its user; return False if it exists.
 
     Raises `ConfigurationError` if the user may not create one, or the URL does not name it itself, and
     `psycopg.OperationalError` if the server refuses the connection for another reason than the missing database.
     """
-    if _exists(url, options):
+    if _exists(url):
         return False
     name = url.database
     if not name:
@@ -30,7 +30,7 @@ def create_database(url: URL, options: Mapping[str, Any]) -> bool:
             "the database that libpq's service or environment names does not exist, though its server answers; create "
             "it with `createdb`, or name it in TURNWISE_DATABASE_URL"
         )
-    with _maintenance(url, options) as connection:
+    with _maintenance(url) as connection:
         try:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         except errors.DuplicateDatabase:  # someone else was faster
@@ -43,9 +43,9 @@ def create_database(url: URL, options: Mapping[str, Any]) -> bool:
     return True
 
 
-def _exists(url: URL, options: Mapping[str, Any]) -> bool:
+def _exists(url: URL) -> bool:
     try:
-        _connect(url, options).close()
+        _connect(url).close()
     except psycopg.OperationalError as error:
         if connect_fault(str(error)).kind != "missing_database":
             raise
@@ -53,17 +53,15 @@ def _exists(url: URL, options: Mapping[str, Any]) -> bool:
     return True
 
 
-def _maintenance(url: URL, options: Mapping[str, Any]) -> psycopg.Connection[Any]:
+def _maintenance(url: URL) -> psycopg.Connection[Any]:
     first, second = _MAINTENANCE
     try:
-        return _connect(url.set(database=first), options)
+        return _connect(url.set(database=first))
     except psycopg.OperationalError as error:
         if connect_fault(str(error)).kind != "missing_database":
             raise
-    return _connect(url.set(database=second), options)
+    return _connect(url.set(database=second))
 
 
-def _connect(url: URL, options: Mapping[str, Any]) -> psycopg.Connection[Any]:
-    given = {name: value for name, value in options.items() if name not in url.query}
-    text = url.set(drivername="postgresql").render_as_string(hide_password=False)
-    return psycopg.connect(text, autocommit=True, **given)
+def _connect(url: URL) -> psycopg.Connection[Any]:
+    return psycopg.connect(autocommit=True, **connect_options(url))

@@ -16,7 +16,7 @@ from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Connection
 
-from turnwise.base.postgres import LIMIT_SILENCE, LIVELY
+from turnwise.base.postgres import LIMIT_SILENCE
 from turnwise.errors import DatabaseUnavailableError, SchemaVersionError
 from turnwise.record.database.columns import dump_json, now
 from turnwise.record.database.connection_pool import ConnectionPool
@@ -159,7 +159,7 @@ class Database:
         from turnwise.record.database.creation import create_database  # only one command needs it
 
         with self._faults():
-            return create_database(self.url, LIVELY)
+            return create_database(self.url)
 
     def check_schema(self) -> None:
         """Raise `SchemaVersionError` unless the schema is this program's, or a newer one that allows this program.

@@ -40,7 +40,10 @@ def parse_url(text: str) -> URL:
 
 
 def connect_options(url: URL) -> dict[str, Any]:
-    """Return what psycopg is called with: what the URL has, and limits of silence that it does not set."""
+    """Return what psycopg is called with: what the URL has, and limits of silence that it does not set.
+
+    Not the URL as a text: SQLAlchemy writes blanks in it as they are, and libpq refuses these.
+    """
     _, options = url.get_dialect()().create_connect_args(url)
     options.pop("context", None)  # how values are converted, which is the engine's own
     return {**LIVELY, **options}
