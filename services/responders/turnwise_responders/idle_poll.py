@@ -98,6 +98,8 @@ class IdlePoll:
                 self._hearing.missed()
                 if not self._hearing.silent():
                     break
+        except EnvironmentFault as error:
+            logger.warning("Could not take up work that no one told of: %s", error, extra={"action": "poll_failed"})
         except Exception:
             logger.exception("An ask that no one told of could not be answered", extra={"action": "poll_crashed"})
 

@@ -11,6 +11,7 @@ from tests.support.store_parts import asked_run, new_worker
 
 from turnwise.base.clock import SystemClock, Thread
 from turnwise.bus.in_process import InProcessBus
+from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.store import Store
 from turnwise.serving.bus_watch import BusWatch
 from turnwise_responders.idle_poll import IdlePoll
@@ -47,6 +48,7 @@ class Worker:
     def __init__(self, store: Store, clock: Hands) -> None:
         self.busy = 0
         self.served: list[str] = []
+        self.fault: Exception | None = None
         self.clock, self.hearing = clock, BusWatch(clock, SECONDS)
         self._store, self._id = store, new_worker(store, "llm")
         parts = (store.worker, InProcessBus(), self.hearing)
@@ -64,6 +66,8 @@ class Worker:
         return self.served
 
     def _serve(self, queue: str) -> bool:
+        if self.fault is not None:
+            raise self.fault
         claim = self._store.worker.claim(queue, self._id)
         if claim is not None:
             self.served.append(claim.ask.run_id)
@@ -129,3 +133,21 @@ def test_in_silence_all_are_taken(store: Store, worker: Worker) -> None:
     runs = [asked_run(store, "llm").id for _ in range(5)]
 
     assert sorted(worker.look(after=SECONDS, heard=False)) == sorted(runs)
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        (DatabaseUnavailableError("the database does not answer"), ("poll_failed", "WARNING", False)),
+        (RuntimeError("a bug"), ("poll_crashed", "ERROR", True)),
+    ],
+)
+def test_an_outage_while_work_is_taken_up_is_no_crash(
+    store: Store, worker: Worker, fault: Exception, told: tuple[str, str, bool], caplog: pytest.LogCaptureFixture
+) -> None:
+    asked_run(store, "llm")
+    worker.fault = fault
+
+    worker.look(after=SECONDS, heard=False)
+
+    assert [(record.action, record.levelname, bool(record.exc_info)) for record in caplog.records] == [told]  # type: ignore[attr-defined]
