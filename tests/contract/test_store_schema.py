@@ -286,17 +286,31 @@ def test_tables_of_another_program_are_named_and_left_alone(of_another_program: 
         assert sa.inspect(connection).get_table_names() == ["sessions"]
 
 
-@pytest.mark.parametrize("version", ["9d3f0a2b11c4", "0009"])
+@pytest.mark.parametrize("version", ["9d3f0a2b11c4", "0009", "0001", "0002"])
 def test_versions_of_another_program_are_not_taken_for_a_newer_turnwise(
     of_another_program: Database, version: str
 ) -> None:
     with of_another_program.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE runs (id integer PRIMARY KEY)")  # not as ours
         connection.exec_driver_sql("CREATE TABLE alembic_version (version_num varchar(32) PRIMARY KEY)")
         connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{version}')")
 
     for refused in (of_another_program.migrate, of_another_program.check_schema):
         with pytest.raises(SchemaVersionError, match=f"another program's: its alembic_version is '{version}'"):
             refused()
+
+
+@pytest.mark.parametrize("version", ["0001", "0002"])
+def test_a_first_version_of_turnwise_without_a_run_is_known_as_its_own(of_version_0001: Database, version: str) -> None:
+    with of_version_0001.begin() as connection:
+        command.upgrade(config(connection), version)
+        connection.exec_driver_sql("DELETE FROM documents")
+        connection.exec_driver_sql("DELETE FROM runs")
+
+    with pytest.raises(SchemaVersionError, match=rf"has schema version {version}; .* run `turnwise migrate`"):
+        of_version_0001.check_schema()
+    of_version_0001.migrate()
+    of_version_0001.check_schema()
 
 
 def test_an_older_schema_is_refused(of_version_0001: Database) -> None:

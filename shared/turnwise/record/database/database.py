@@ -23,7 +23,7 @@ from turnwise.record.database.connection_pool import ConnectionPool
 from turnwise.record.database.cursor import OneByOne
 from turnwise.record.database.database_url import connect_options, parse_url
 from turnwise.record.database.faults import DATABASE_ERRORS, lacks_table, translated
-from turnwise.record.database.schema import SCHEMA_VERSION, schema_support
+from turnwise.record.database.schema import SCHEMA_VERSION, runs, schema_support
 from turnwise.record.database.sqlite_writer import SQLiteWriter
 
 _NOW = sa.select(now())
@@ -31,6 +31,8 @@ _VERSION = sa.text("SELECT version_num FROM alembic_version")
 # The versions of before `schema_support`, which all later ones have.
 _UNSUPPORTING = ("0001", "0002")
 _OLDEST_PROGRAM = sa.select(schema_support.c.oldest_program)
+# For those versions; it gives a value for a table of no rows, too. Other programs' tables of runs lack the column.
+_HAS_RUNS = sa.select(sa.exists(sa.select(runs.c.move_due_at)))
 
 
 class Database:
@@ -207,11 +209,12 @@ class Database:
 
     def _refuse_foreign(self, connection: Connection, found: str | None) -> None:
         """Raise `SchemaVersionError` if another program notes its version where Turnwise does."""
-        if found in (None, *_UNSUPPORTING) or self._only_value(connection, _OLDEST_PROGRAM) is not None:
+        sign, table = (_HAS_RUNS, "runs") if found in _UNSUPPORTING else (_OLDEST_PROGRAM, "versions")
+        if found is None or self._only_value(connection, sign) is not None:
             return
         raise SchemaVersionError(
             f"{self.name} is another program's: its alembic_version is {found!r}, and it has no table of Turnwise's "
-            "versions; give Turnwise a database of its own, and correct TURNWISE_DATABASE_URL"
+            f"{table}; give Turnwise a database of its own, and correct TURNWISE_DATABASE_URL"
         )
 
     def _only_value(self, connection: Connection, statement: sa.Executable) -> str | None:
