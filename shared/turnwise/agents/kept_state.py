@@ -13,7 +13,8 @@ from turnwise.models.base import OpenAIToolCall
 class FormatRecord(BaseModel):
     """A format of answers that was set after the agent was made; see `OutputFormat`.
 
-    `kind` is the class as module:qualified.name, `tool` its name if it is a tool; both are "" for no format.
+    `kind` is the class as module:qualified.name, `tool` its name if it is a tool; both are "" for no format. With
+    `of_factory` the class is that of the format that the factory set, which need have no name; the rest differs.
     """
 
     kind: str = ""
@@ -23,6 +24,7 @@ class FormatRecord(BaseModel):
     defaults: bool = True
     usable: bool = False
     handled: bool = False
+    of_factory: bool = False
 
 
 class AgentMemory(BaseModel):

@@ -41,6 +41,7 @@ class Begin(ToolMessage):
 ROME = {"place": "Rome", "people": 2_800_000}
 RULES: list[dict[str, Any]] = [
     {"match": "is not in the format that it has to have, `int`", "reply": 'DONE {"value": 7}'},
+    {"match": "is not in the format that it has to have, `list", "reply": 'DONE {"value": [1, 2]}'},
     {"match": "hello", "reply": '{"request": "begin"}'},
     {"match": "is not in the format", "reply": "DONE " + json.dumps(ROME)},
     {"match": "go on", "reply": "I would rather talk."},
@@ -64,7 +65,13 @@ class Clerk(ChatAgent):
         return "go on"
 
 
-def clerk_app(server: FakeLLMServer, kind: type[ChatAgent], *tools: type[ToolMessage], **settings: Any) -> App:
+def clerk_app(
+    server: FakeLLMServer,
+    kind: type[ChatAgent],
+    *tools: type[ToolMessage],
+    made: Callable[[ChatAgent], None] = lambda _agent: None,
+    **settings: Any,
+) -> App:
     app = App("formats")
 
     @app.task
@@ -72,6 +79,7 @@ def clerk_app(server: FakeLLMServer, kind: type[ChatAgent], *tools: type[ToolMes
         llm = OpenAIGPTConfig(api_base=server.base_url, api_key=SecretStr("k"), supports_json_schema=True)
         agent = kind(ChatAgentConfig(name="Clerk", llm=llm, **settings))
         agent.enable_message([Begin, *tools])
+        made(agent)
         return Task(agent, interactive=False)
 
     return app
@@ -177,6 +185,29 @@ def test_two_formats_of_one_name_are_told_apart(store: Store, server: FakeLLMSer
     assert swapped.error is not None
     assert "define the class at the top level of a module" in swapped.error.message
     assert stayed.error is None
+
+
+@pytest.mark.parametrize("of_configuration", [True, False])
+def test_a_handler_may_set_the_factorys_type_with_other_options(
+    store: Store, server: FakeLLMServer, of_configuration: bool
+) -> None:
+    class Silent(Clerk):
+        def begin(self, msg: Begin) -> str:
+            self.set_output_format(list[int], instructions=False)
+            return "go on"
+
+    before = len(server.requests())
+    if of_configuration:
+        ended = run(store, clerk_app(server, Silent, output_format=list[int]))
+    else:
+        ended = run(store, clerk_app(server, Silent, made=lambda agent: agent.set_output_format(list[int])))
+
+    assert ended.status == "completed", ended.error
+    assert ended.result is not None
+    assert value_of_type(decode_document(ended.result, {}), list[int]) == [1, 2]
+    assert formats(server)[before:] == ["Answer"] * 3
+    told = ["FORMAT OF YOUR ANSWERS" in str(request.messages[0]) for request in server.requests()[before:]]
+    assert told == [True, False, False]
 
 
 def test_what_a_copy_with_a_format_uses_is_counted(store: Store, server: FakeLLMServer) -> None:

@@ -70,16 +70,24 @@ def in_format(agent: A, output_type: type[Any] | None) -> A:
 
 
 def restore_format(agent: ChatAgent, registry: Mapping[str, type[ToolMessage]]) -> None:
-    """Take over the format that the record names; raises `ConfigurationError` if there is no such class here."""
-    kept = agent.record.output_format
+    """Take over the format that the record names, in place of the factory's, which the agent has.
+
+    Raises `ConfigurationError` if there is no such class here.
+    """
+    kept, made = agent.record.output_format, agent.answer_format
     if kept is None:
         return
     agent.answer_format = None
     if kept.kind:
-        # Another agent may know another tool by that name.
-        tool = agent.toolbox.known.get(kept.tool) or registry.get(kept.tool)
-        kind = tool if kept.tool and tool is not None else _found(kept.kind, type(agent))
-        agent.answer_format = OutputFormat(kind=kind, **kept.model_dump(exclude={"tool", "kind"}))
+        # A newer factory may set none.
+        kind = made.kind if kept.of_factory and made is not None else _kept_kind(agent, kept, registry)
+        agent.answer_format = OutputFormat(kind=kind, **kept.model_dump(exclude={"tool", "kind", "of_factory"}))
+
+
+def _kept_kind(agent: ChatAgent, kept: FormatRecord, registry: Mapping[str, type[ToolMessage]]) -> type[BaseModel]:
+    # Another agent may know another tool by that name.
+    tool = agent.toolbox.known.get(kept.tool) or registry.get(kept.tool)
+    return tool if kept.tool and tool is not None else _found(kept.kind, type(agent))
 
 
 def _forget_format(agent: ChatAgent) -> None:
@@ -115,11 +123,25 @@ def _format_record(agent: ChatAgent) -> FormatRecord:
     )
 
 
-def check_lasting(agent: ChatAgent, registry: Mapping[str, type[ToolMessage]]) -> None:
-    """Raise `ConfigurationError` if another process would not find the type of the format that was set."""
+def lasting_format(
+    agent: ChatAgent, of_factory: OutputFormat | None, registry: Mapping[str, type[ToolMessage]]
+) -> FormatRecord | None:
+    """Return what is to be kept of the format that was set, None where the factory's holds.
+
+    Raises `ConfigurationError` if another process would not find the type.
+    """
     kept, output = agent.record.output_format, agent.answer_format
-    if kept is None or output is None:
-        return
+    if kept is None or output == of_factory:
+        return None
+    if output is None:
+        return kept
+    is_made = of_factory is not None and output.kind == of_factory.kind
+    if not is_made:
+        _check_found(kept, output, registry)
+    return kept.model_copy(update={"of_factory": is_made})
+
+
+def _check_found(kept: FormatRecord, output: OutputFormat, registry: Mapping[str, type[ToolMessage]]) -> None:
     if kept.tool and kept.tool not in registry:
         raise ConfigurationError(
             f"the tool {kept.tool!r} was set as the format of answers, but no agent of the application knows it; "

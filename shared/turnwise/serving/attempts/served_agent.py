@@ -16,7 +16,7 @@ from turnwise.agents.chat_agent import ChatAgent
 from turnwise.agents.history.agent_history import AgentHistory
 from turnwise.agents.history.history import MessageHistory
 from turnwise.agents.kept_state import AgentMemory
-from turnwise.agents.output.format_setting import check_lasting, restore_format
+from turnwise.agents.output.format_setting import lasting_format, restore_format
 from turnwise.agents.own_attributes import AgentTemplate, template_of
 from turnwise.base.copies import bare_copy, copied_model
 from turnwise.errors import ConfigurationError
@@ -138,9 +138,8 @@ class ServedAgent:
         Raises `ConfigurationError` and `AttributeNotSavedError` for what cannot last.
         """
         agent, record = self.agent, self.agent.record
-        if record.output_format is not None and agent.answer_format == self.template.answer_format:
-            record.output_format = None
-        check_lasting(agent, self.registry)
+        if record.output_format is not None:
+            record.output_format = lasting_format(agent, self.template.answer_format, self.registry)
         if agent.toolbox.sets is not self.template.toolbox.sets:
             _check_tools(agent, self.template, self.registry)
         history = agent.history.held
