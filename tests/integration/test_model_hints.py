@@ -110,7 +110,7 @@ def test_a_missing_key_of_another_server_has_no_advice_about_openai_s_address(
     error = told("hi", **settings)
     assert f": {set_what}; " in error
     assert "fake-llm" not in error
-    assert "turnwise fake-llm" in told("hi", chat_model="openai/gpt-4.1")
+    assert "start `turnwise fake-llm SCRIPT` and set OPENAI_BASE_URL" in told("hi", chat_model="openai/gpt-4.1")
 
 
 def test_a_missing_key_is_said_to_belong_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

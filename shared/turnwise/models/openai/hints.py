@@ -5,7 +5,7 @@ from __future__ import annotations
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.providers import PROVIDERS
 
-_FAKE = ", or start `turnwise fake-llm` and set OPENAI_BASE_URL to the address it prints"
+_FAKE = ", or start `turnwise fake-llm SCRIPT` and set OPENAI_BASE_URL to the address it prints"
 # Someone who has a line with the key there is told that it is not set.
 _NOT_IN_FILE = (
     "; Turnwise reads a file `.env` for its own settings only, so a key's variable belongs in the environment"
