@@ -159,6 +159,7 @@ def test_the_command_says_how_to_begin(terminal: Terminal) -> None:
         ("a" * 33, "up to 32"),
         ("class", "a word of Python"),
         ("tests", "a folder that each project has"),
+        ("dist", "a folder that a project's .gitignore leaves out"),
         ("json", "would hide Python's own module"),
         ("turnwise", "would hide the package of that name"),
         ("sqlite-vec", "would hide the package of that name"),

@@ -6,7 +6,9 @@ import keyword
 import re
 import sys
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib import metadata
+from importlib.resources import files
 from importlib.util import find_spec
 
 from turnwise.errors import ProjectError
@@ -44,7 +46,15 @@ def checked_name(text: str) -> ProjectName:
         raise ProjectError(f"{text!r} is a word of Python, so no package can have that name; take another one")
     if name.package in _FOLDERS:
         raise ProjectError(f"{text!r} is the name of a folder that each project has; take another one")
+    if _is_ignored(name.package):
+        raise ProjectError(f"{text!r} is the name of a folder that a project's .gitignore leaves out; take another one")
     return name
+
+
+def _is_ignored(package: str) -> bool:
+    """Return whether the `.gitignore` that is written into each project leaves out a folder of that name."""
+    written = (files("turnwise.cli.project") / "template" / "gitignore.tmpl").read_text(encoding="utf-8")
+    return any(fnmatchcase(package, line.rstrip("/")) for line in written.splitlines())
 
 
 def check_hides_nothing(name: ProjectName) -> None:
