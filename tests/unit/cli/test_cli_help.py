@@ -79,6 +79,11 @@ def test_every_command_has_help_with_an_example_of_itself(terminal: Terminal, co
     assert f"turnwise {command}" in text.partition("Example: ")[2]
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_switch_does_not_read_as_if_it_were_on(terminal: Terminal, command: str) -> None:
+    assert "[default: True]" not in " ".join(terminal.run(command, "--help").split())
+
+
 def test_the_version_is_the_library_s(terminal: Terminal) -> None:
     from turnwise import __version__
 

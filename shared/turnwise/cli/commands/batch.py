@@ -34,7 +34,7 @@ _RetryFailed = Annotated[
 ]
 _Anew = Annotated[bool, typer.Option("--anew", help="With --retry-failed: begin anew what cannot continue.")]
 _Cancel = Annotated[bool, typer.Option("--cancel", help="Cancel the batch of this file.")]
-_Wait = Annotated[bool, typer.Option(" /--no-wait", help="Only send the items; a later call follows them.")]
+_NoWait = Annotated[bool, typer.Option("--no-wait", help="Only send the items; a later call follows them.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +54,7 @@ def batch(
     retry_failed: _RetryFailed = False,
     anew: _Anew = False,
     cancel: _Cancel = False,
-    wait: _Wait = True,
+    no_wait: _NoWait = False,
     as_json: JsonOption = False,
     url: UrlOption = DEFAULT_URL,
 ) -> None:
@@ -92,14 +92,14 @@ def batch(
         run = BatchRun(client, task, items, options)
         with _told_of_an_interruption():
             found = run.cancel() if cancel else run.send()
-            if wait:
+            if not no_wait:
                 found = run.follow(found)
                 if output is not None or not as_json:
                     run.write(found, output)
     if as_json:
         typer.echo(json.dumps(json_of(found), ensure_ascii=False))
     typer.echo(sentence(found), err=True)
-    raise typer.Exit(exit_code(found) if wait else 0)
+    raise typer.Exit(0 if no_wait else exit_code(found))
 
 
 @contextmanager
