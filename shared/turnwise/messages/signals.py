@@ -26,7 +26,8 @@ USER_QUIT_STRINGS = ("q", "x", "quit", "exit", "bye", DONE)
 _SIGNALS = (DONE, PASS, SEND_TO, NO_ANSWER)
 # Characters that JSON writes with a letter of their own.
 _SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_ADDRESSED = re.compile(r"^\s*TO\s*\[\s*([^\]]+?)\s*\]\s*:(.*)$", re.DOTALL)
+# The name is stripped afterwards: several parts that may all be blanks are tried in every way to share them out.
+_ADDRESSED = re.compile(r"^\s*TO\s*\[([^\]]+)\]\s*:(.*)$", re.DOTALL)
 
 
 # Tells whether a field `recipient` addresses: of an object whose `request` names that tool; None for one without.
