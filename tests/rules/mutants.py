@@ -53,7 +53,8 @@ MUTANTS = (
     ),
     _mutant("HUMAN-2", "messages/human.py", 'text = default or "null"', 'text = default or ""'),
     _mutant("HUMAN-3", _STEP, "responder == USER and self.spec.default_human_response is not None", "False"),
-    _mutant("HUMAN-4", "messages/human.py", 'if text.startswith("SYSTEM"):', "if False:"),
+    _mutant("HUMAN-4", "messages/human.py", "if (system := _SYSTEM.match(text)) is not None:", "if False:"),
+    _mutant("HUMAN-4", "messages/human.py", """(?!['’-]?\\w)")""", '")'),
     # trust
     _mutant("TRUST-1", _FIND, "if tool.request in agent.tools.usable], []", "], []"),
     _mutant("TRUST-2", "messages/provenance.py", "(not meta.tools_from_agent and meta.sender == Entity.USER)", "False"),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.document_metadata import ChatDocMetaData, document_id
 from turnwise.messages.entity import Entity
 from turnwise.models.base import OpenAIToolCall
+
+# The whole word: "SYSTEMS", "SYSTEM's" and "SYSTEM-WIDE" are others, with which a human begins as himself.
+_SYSTEM = re.compile(r"SYSTEM(?!['’-]?\w)")
 
 
 def human_answer(
@@ -18,8 +23,9 @@ def human_answer(
 ) -> ChatDocument | None:
     """The human's reply to `question`, or None for an empty one.
 
-    An empty reply to a message addressed to the human is `default`, or "null". A reply that starts with SYSTEM is a
-    system message without that word. What a human says is tainted; while one API call is open it answers that call.
+    An empty reply to a message addressed to the human is `default`, or "null". A reply that starts with the word
+    SYSTEM is a system message without it. What a human says is tainted; while one API call is open it answers that
+    call.
     """
     text = text.strip()
     if not text and question is not None and question.metadata.recipient == Entity.USER:
@@ -27,8 +33,8 @@ def human_answer(
     if not text:
         return None
     sender = Entity.USER
-    if text.startswith("SYSTEM"):
-        text, sender = text.removeprefix("SYSTEM").strip(), Entity.SYSTEM
+    if (system := _SYSTEM.match(text)) is not None:
+        text, sender = text[system.end() :].strip(), Entity.SYSTEM
     metadata = ChatDocMetaData(
         id=new_id or document_id(),
         source=sender,

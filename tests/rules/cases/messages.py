@@ -363,6 +363,22 @@ def a_system_text_may_be_answered_by_the_model(cast: Cast) -> Task:
     return cast.task("Boss", "hello", "yes", interactive=True)
 
 
+@scenario(
+    "HUMAN-4 STEP-4",
+    """
+    Boss LLM: hello
+    Boss User: SYSTEMS DOWN, please open a ticket
+    Boss LLM: yes
+    Boss User: q
+    Boss = USER_QUIT
+    => q
+    """,
+    answers=("SYSTEMS DOWN, please open a ticket", "q"),
+)
+def a_human_may_begin_with_a_word_like_system(cast: Cast) -> Task:
+    return cast.task("Boss", "hello", "yes", interactive=True)
+
+
 class Hearer(ChatAgent):
     """Tells by whom the handled message was said."""
 
