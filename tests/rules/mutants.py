@@ -95,6 +95,13 @@ MUTANTS = (
     ),
     _mutant("FIND-3", _FIND, "fields = inner if isinstance(inner, dict) else item", "fields = item"),
     _mutant(
+        "FIND-4 DONE-2",
+        _FIND,
+        "call.function.name in agent.tools.known:",
+        "call.function.name in agent.tools.handled:",
+    ),
+    _mutant("FIND-8", _FIND, "faults if handled else []", "faults"),
+    _mutant(
         "FIND-5",
         _FIND,
         "return candidates[0] if len(candidates) == 1 else None",

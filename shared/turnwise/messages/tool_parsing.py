@@ -256,9 +256,10 @@ def _from_json(
 
 def _from_calls(calls: list[OpenAIToolCall], agent: AgentFacts, faults: list[ToolFault]) -> Iterator[ToolMessage]:
     for call in calls:
-        # A call of a tool that this agent does not handle says nothing to it: someone else may answer it.
-        if call.function is not None and call.function.name in agent.tools.handled:
-            yield from _from_function(call.function, agent, faults, call.id or "")
+        if call.function is not None and call.function.name in agent.tools.known:
+            # Someone else may handle a tool that this agent only knows, and then says what is wrong with a call of it.
+            handled = call.function.name in agent.tools.handled
+            yield from _from_function(call.function, agent, faults if handled else [], call.id or "")
 
 
 def _from_function(

@@ -399,3 +399,52 @@ def a_task_may_give_its_sub_tasks_one_call_at_a_time(cast: Cast) -> Task:
     agent = cast.agent("Boss", calls(call("c1", "add", a=1), call("c2", "add", a=2)), **API)
     agent.enable_message(Add, handle=False)
     return cast.task(agent, subs=[bob], config=TaskConfig(allow_subtask_multi_oai_tools=False))
+
+
+@scenario(
+    "WHO-7 FIND-4 CALL-2",
+    """
+    Boss LLM: calls c1:add a=1
+    Bob <- calls c1:add a=1
+    Bob Agent: 2
+    Bob = FIXED_TURNS
+    Boss Bob: 2
+    Boss LLM: DONE
+    Boss = DONE
+    => (empty)
+    """,
+    sent={
+        "Boss": """
+        user: go
+        assistant: c1:add
+        tool c1: 2
+        """
+    },
+)
+def a_call_goes_to_the_sub_task_that_handles_the_tool(cast: Cast) -> Task:
+    boss = cast.agent("Boss", calls(call("c1", "add", a=1)), "DONE", **API)
+    knows = cast.agent("Eve", "never asked")
+    for agent in (boss, knows):
+        agent.enable_message(Add, handle=False)
+    bob = cast.task("Bob", "never asked", tools=[Add], single_round=True)
+    return cast.task(boss, subs=[cast.task(knows), bob])
+
+
+@scenario(
+    "CALL-6 FIND-8",
+    """
+    Boss LLM: calls c1:add a=x
+    Bob <- calls c1:add a=x
+    Bob Agent: There was an error in your use of the tool `add`: / - field `a`: ...
+    Bob = FIXED_TURNS
+    Boss Bob: There was an error in your use of the tool `add`: / - field `a`: ...
+    Boss LLM: DONE
+    Boss = DONE
+    => (empty)
+    """,
+)
+def a_bad_call_is_explained_by_the_sub_task_that_handles_the_tool(cast: Cast) -> Task:
+    boss = cast.agent("Boss", calls(call("c1", "add", a="x")), "DONE", **API)
+    boss.enable_message(Add, handle=False)
+    bob = cast.task("Bob", "never asked", tools=[Add], single_round=True)
+    return cast.task(boss, subs=[bob])

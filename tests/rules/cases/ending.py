@@ -8,7 +8,7 @@ from typing import Any
 from tests.rules.cast import Cast
 from tests.rules.scenario import scenario
 from tests.rules.tools import Add, Say
-from tests.rules.words import tool
+from tests.rules.words import call, calls, tool
 
 from turnwise import (
     ChatAgent,
@@ -72,6 +72,21 @@ def an_unknown_tool_does_not_end_the_task(cast: Cast) -> Task:
 )
 def done_if_tool_needs_no_handler(cast: Cast) -> Task:
     agent = cast.agent("Boss", tool("add", a=1))
+    agent.enable_message(Add, handle=False)
+    return cast.task(agent, config=TaskConfig(done_if_tool=True))
+
+
+@scenario(
+    "DONE-2 FIND-4 RESULT-6",
+    """
+    Boss LLM: calls c1:add a=1
+    Boss = DONE
+    => Add Add(request='add', ... a=1, b=1)
+    """,
+    return_type=Add,
+)
+def done_if_tool_needs_no_handler_of_an_api_call(cast: Cast) -> Task:
+    agent = cast.agent("Boss", calls(call("c1", "add", a=1)), use_functions_api=True)
     agent.enable_message(Add, handle=False)
     return cast.task(agent, config=TaskConfig(done_if_tool=True))
 

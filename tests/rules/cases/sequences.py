@@ -223,6 +223,20 @@ def an_api_call_is_a_tool_to_a_sequence(cast: Cast) -> Task:
 
 
 @scenario(
+    "SEQ-2 SEQ-3 FIND-4",
+    """
+    Boss LLM: calls c1:add a=1
+    Boss = DONE
+    => ...
+    """,
+)
+def an_api_call_of_a_tool_that_is_not_handled_is_one_to_a_sequence(cast: Cast) -> Task:
+    agent = cast.agent("Boss", calls(call("c1", "add", a=1)), use_functions_api=True)
+    agent.enable_message(Add, handle=False)
+    return cast.task(agent, config=TaskConfig(done_sequences=["T[Add]"]))
+
+
+@scenario(
     "SEQ-1 HIST-1",
     """
     Boss LLM: {add a=1}

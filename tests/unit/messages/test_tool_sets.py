@@ -6,7 +6,15 @@ import gc
 
 import pytest
 
-from turnwise import ChatAgent, ChatAgentConfig, ToolMessage
+from turnwise import (
+    ChatAgent,
+    ChatAgentConfig,
+    ChatDocument,
+    LLMFunctionCall,
+    LLMResponse,
+    OpenAIToolCall,
+    ToolMessage,
+)
 from turnwise.errors import ConfigurationError
 from turnwise.messages.toolset import _in_use
 
@@ -35,6 +43,30 @@ def test_sets_that_differ_in_anything_are_not_shared() -> None:
     assert first.toolbox.sets is second.toolbox.sets
     second.disable_message_handling(Ping)
     assert first.toolbox.sets is not second.toolbox.sets
+
+
+CALL = LLMFunctionCall(name="ping", arguments={})
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        LLMResponse(message='{"request": "ping"}'),
+        LLMResponse(message=None, function_call=CALL),
+        LLMResponse(message=None, oai_tool_calls=[OpenAIToolCall(id="c1", function=CALL)]),
+    ],
+    ids=["text", "function_call", "tool_calls"],
+)
+def test_a_tool_that_is_known_and_not_handled_is_found_however_it_is_written(said: LLMResponse) -> None:
+    bot = agent()
+    bot.disable_message_handling(Ping)
+    message = ChatDocument.from_LLMResponse(said)
+    assert [type(tool) for tool in bot.get_tool_messages(message, all_tools=True)] == [Ping]
+    assert bot.get_tool_messages(message) == []
+    assert bot.has_only_unhandled_tools(message)
+    assert not bot.has_tool_message_attempt(message)
+    assert not bot.can_respond(message)
+    assert bot.agent_response(message) is None
 
 
 def test_classes_of_the_same_name_make_sets_of_their_own() -> None:
