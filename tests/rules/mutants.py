@@ -166,7 +166,8 @@ MUTANTS = (
     _mutant(
         "WHO-2", _WHO, "    return recipient == responder\n", "    return recipient.lower() == responder.lower()\n"
     ),
-    _mutant("WHO-3", _WHO, "or recipient == spec.name", ""),
+    _mutant("WHO-3", _WHO, "or recipient in (spec.name, spec.alias)", ""),
+    _mutant("TASK-10", _WHO, "in (spec.name, spec.alias)", "== spec.name"),
     _mutant("WHO-4", _WHO, "block is not None and block == responder", "False"),
     _mutant(
         "WHO-6",
@@ -239,7 +240,8 @@ MUTANTS = (
     _mutant("DONE-6", _DONE, "if state.caller is None and spec.only_user_quits_root", "if spec.only_user_quits_root"),
     _mutant("DONE-7", _DONE, "    if state.answer_done:\n        return True, StatusCode.DONE\n", ""),
     _mutant("DONE-8", _DONE, "        or says_done(spec, current)\n        or has_done_tool(current, agent)\n", ""),
-    _mutant("DONE-9", _DONE, "or (bool(state.caller) and current.metadata.recipient == state.caller)", ""),
+    _mutant("DONE-9", _DONE, "        or _for_caller(spec, state, current.metadata.recipient)\n", ""),
+    _mutant("TASK-10 DONE-9", _DONE, "recipient in (state.caller, spec.caller_alias)", "recipient == state.caller"),
     _mutant("LIMIT-1", _AFTER, "self.turn >= self.turns", "self.turn > self.turns"),
     _mutant("LIMIT-3", _AFTER, "and not 0 < self.facts.max_turns <= self.turn:", ":"),
     _mutant(

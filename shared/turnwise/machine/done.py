@@ -122,10 +122,15 @@ def task_done(
         current is None
         or says_done(spec, current)
         or has_done_tool(current, agent)
-        or (bool(state.caller) and current.metadata.recipient == state.caller)
+        or _for_caller(spec, state, current.metadata.recipient)
         or quits
     )
     return over, StatusCode.OK
+
+
+def _for_caller(spec: TaskSpec, state: JudgedState, recipient: str) -> bool:
+    """Return whether the recipient is the task that called this one, by either of its names."""
+    return bool(state.caller and recipient) and recipient in (state.caller, spec.caller_alias)
 
 
 def answer_valid(spec: TaskSpec, doc: ChatDocument | None) -> bool:

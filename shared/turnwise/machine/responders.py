@@ -29,7 +29,7 @@ def known_recipient(spec: TaskSpec, recipient: str) -> bool:
     name = recipient.lower()
     return (
         not name
-        or name == spec.name.lower()
+        or name in (spec.name.lower(), spec.alias.lower())
         or any(name == entity.lower() for entity in ENTITIES)
         or any(name == sub.name.lower() for sub in spec.sub_tasks)
     )
@@ -112,5 +112,5 @@ def handler_is_silent(agent: AgentFacts, pending: ChatDocument | None) -> bool:
 def _addressed(spec: TaskSpec, responder: str, recipient: str, *, is_entity: bool) -> bool:
     # WHO-3
     if is_entity:
-        return recipient.lower() == responder.lower() or recipient == spec.name
+        return recipient.lower() == responder.lower() or recipient in (spec.name, spec.alias)
     return recipient == responder

@@ -13,12 +13,15 @@ class TaskSpec:
     """One task of a tree.
 
     `path` is the names from the root, joined by "/"; `agent` the key of its agent (the path of the first task that
-    holds it). `turns` is its own limit of steps, -1 for none. For the rest see `Task` and `TaskConfig`.
+    holds it). `alias` is another name by which it is addressed, "" for none, and `caller_alias` that of its caller.
+    `turns` is its own limit of steps, -1 for none. For the rest see `Task` and `TaskConfig`.
     """
 
     name: str
     path: str
     agent: str
+    alias: str = ""
+    caller_alias: str = ""
     sub_tasks: tuple[TaskSpec, ...] = ()
     interactive: bool = True
     only_user_quits_root: bool = True

@@ -87,6 +87,8 @@ class TaskDefinition(Holder, Generic[R]):
                 f"a task cannot be named {self.name!r}, a name that begins or ends with a blank: it could not be "
                 "addressed; leave the blank out"
             )
+        # The name of the task that this one is a clone of, by which prompts and sub-tasks still address it.
+        self._cloned_from = ""
         self.config = config if config is not None else TaskConfig()
         for sequence in self.config.done_sequences or ():
             compile_sequence(sequence)
@@ -153,11 +155,14 @@ class TaskDefinition(Holder, Generic[R]):
         """A copy that can run beside this one: named `<name>-<i>`, with an agent of its own and an empty history.
 
         The agent keeps its tools and messages (see `ChatAgent.clone`). Sub-tasks are cloned too. They and all agents
-        keep their names, by which they are addressed; tasks that share an agent share its clone. Lists, dicts and sets
-        that a program keeps on the task are copied, also those in them; other objects are shared. Conversations that
-        are held at the same time need a clone each: see `Task.run`.
+        keep their names, by which they are addressed; the clone itself is addressed by its original's name as well as
+        by its own. Tasks that share an agent share its clone. Lists, dicts and sets that a program keeps on the task
+        are copied, also those in them; other objects are shared. Conversations that are held at the same time need a
+        clone each: see `Task.run`.
         """
-        return self._cloned(f"{self.name}-{i}", i, {})
+        other = self._cloned(f"{self.name}-{i}", i, {})
+        other._cloned_from = self._cloned_from or self.name
+        return other
 
     def _cloned(self, name: str, i: int, agents: dict[int, ChatAgent]) -> Self:
         key = id(self.agent)

@@ -31,6 +31,7 @@ from turnwise.tasks.observed import ended, running, tell_stopped
 from turnwise.tasks.overrides import TaskOverrides
 from turnwise.tasks.rules import TaskRules
 from turnwise.tasks.stepping import Stepping
+from turnwise.tasks.tree import alias_of
 from turnwise.transcripts.current import writing
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ class Task(TaskRules[R]):
         session_id: str,
         allow_restart: bool,
     ) -> Steps[ChatDocument | None]:
-        if isinstance(msg, ChatDocument) and msg.metadata.recipient not in ("", self.name):
+        if isinstance(msg, ChatDocument) and msg.metadata.recipient not in ("", self.name, alias_of(self)):
             return None
         check_turns(turns)
         run = self._prepared(caller, max_cost, max_tokens, max_time, allow_restart)
@@ -243,7 +244,7 @@ class Task(TaskRules[R]):
         if caller is not None:
             entries = {id(sub): afresh for sub, afresh in caller.sub_task_entries()}
             afresh = entries.get(id(self), self.config.restart_as_subtask)
-            tree.root = replace(tree.root, restart_as_subtask=afresh)
+            tree.root = replace(tree.root, restart_as_subtask=afresh, caller_alias=alias_of(caller))
         if not allow_restart:
             tree.root = replace(tree.root, restart=False, restart_as_subtask=False)
         # A run that another's handler begins ends with that one.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from turnwise.errors import ApplicationError
 from turnwise.machine.sequences import compile_sequence
@@ -68,6 +68,14 @@ def build_tree(root: Task) -> TaskTree:
     return tree
 
 
+def alias_of(task: Task[Any]) -> str:
+    """Return the name besides its own by which the task is addressed: of a clone, that of its original; "" for none.
+
+    A sub-task of that name is addressed by it instead.
+    """
+    return "" if task.sub_task_named(task._cloned_from) is not None else task._cloned_from
+
+
 def _spec(
     task: Task, above: str, restart_as_subtask: bool, tree: TaskTree, keys: dict[int, str], callers: tuple[Task, ...]
 ) -> TaskSpec:
@@ -86,6 +94,8 @@ def _spec(
         name=task.name,
         path=path,
         agent=key,
+        alias=alias_of(task),
+        caller_alias=alias_of(callers[-1]) if callers else "",
         sub_tasks=subs,
         interactive=task.interactive,
         only_user_quits_root=task.only_user_quits_root,

@@ -69,6 +69,20 @@ def the_sub_tasks_of_a_clone_are_clones() -> str:
     return f"{clone.name}/{sub.name}: {'shared' if shared else _said(sub.agent.llm_response('x'))}"
 
 
+@done_by_a_handler("TASK-10 DONE-9", "User: you said 42")
+def a_sub_task_addresses_a_clone_by_the_name_of_its_original() -> str:
+    sub = Cast({}).task("Sub", "TO[Inner]: 42")
+    return _said(_task("TO[Sub]: ask", lambda text: f"DONE you said {text}", subs=[sub]).clone(1).run("go", turns=4))
+
+
+@done_by_a_handler("TASK-10 WHO-3", "Agent: 2")
+def a_clone_addresses_itself_by_the_name_of_its_original() -> str:
+    clone = _task(f"TO[Inner]: {tool('add', a=1)}", tools=[Add]).clone(1)
+    clone.init("go")
+    clone.step()
+    return _said(clone.step())
+
+
 @done_by_a_handler("TASK-11 TYPE-5", "12, None, Inner")
 def a_task_of_a_type_returns_values_of_it() -> str:
     task = _task("DONE 12")

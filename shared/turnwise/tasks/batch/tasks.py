@@ -89,7 +89,7 @@ def run_batch_task_gen(
         given = input_map(listed[i])
         task = gen_task(i)
         if isinstance(given, ChatDocument) and given.metadata.recipient:
-            # It was meant for the original; its copy goes by another name.
+            # It was meant for the original; the task of an item may go by another name.
             given = ChatDocument.deepcopy(given)
             given.metadata.recipient = task.name
         # Runs side by side would mix on the terminal, which shows how far the batch is.
