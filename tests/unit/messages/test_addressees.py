@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
+from tests.support.growth import grows_with_length
 
 from turnwise.machine.done import answer_valid
 from turnwise.machine.routing import read_route
@@ -66,19 +66,4 @@ def judged(text: str) -> None:
 def test_a_hostile_text_is_read_in_time_that_grows_with_its_length(
     read: Callable[[str], object], start: str, piece: str
 ) -> None:
-    def seconds(length: int) -> float:
-        text = start + piece * (length // len(piece))
-        taken = []
-        for _ in range(3):
-            began = time.thread_time()
-            read(text)
-            taken.append(time.thread_time() - began)
-        return min(taken)
-
-    lengths = [500 * 4**step for step in range(4)]
-    before = seconds(lengths[0])
-    # From one to the next, so that the first that takes too long is the last that is tried.
-    for length in lengths[1:]:
-        now = seconds(length)
-        assert now < 12 * before + 0.05, f"{length} characters take {now:.2f} s, a quarter of them {before:.3f} s"
-        before = now
+    grows_with_length(read, start, piece)

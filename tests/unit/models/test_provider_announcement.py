@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
 import pytest
+from tests.support.growth import grows_with_length
 
 from turnwise.errors.rate_limits import Quota, RateLimits
 from turnwise.models.limits.announcement import duration, rate_limits
@@ -32,6 +33,11 @@ from turnwise.models.limits.announcement import duration, rate_limits
 )
 def test_durations(text: str, seconds: float | None) -> None:
     assert duration(text) == (None if seconds is None else pytest.approx(seconds))
+
+
+@pytest.mark.parametrize(("start", "piece"), [("x", "1"), ("", "1."), ("", "1m"), ("", "1s "), ("1.", "1")])
+def test_a_hostile_duration_is_read_in_time_that_grows_with_its_length(start: str, piece: str) -> None:
+    grows_with_length(duration, start, piece)
 
 
 def test_an_announcement_is_read() -> None:

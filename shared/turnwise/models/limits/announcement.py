@@ -11,6 +11,8 @@ from turnwise.errors.rate_limits import Quota, RateLimits
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 0.000001, "µs": 0.000001}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|s)")
+# To search a long number without a unit for parts takes time that grows with the square of its length.
+_PARTS = re.compile(rf"(?:{_PART.pattern})+")
 
 
 def rate_limits(headers: Mapping[str, str]) -> RateLimits | None:
@@ -27,10 +29,9 @@ def duration(text: str) -> float | None:
     text = text.strip()
     if text.replace(".", "", 1).isdecimal():
         return bounded(float(text))
-    parts = _PART.findall(text)
-    if not parts or "".join(number + unit for number, unit in parts) != text:
+    if _PARTS.fullmatch(text) is None:
         return None
-    return bounded(sum(float(number) * _UNITS[unit] for number, unit in parts))
+    return bounded(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)))
 
 
 def _quota(headers: Mapping[str, str], of: str) -> Quota | None:
