@@ -13,8 +13,8 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from turnwise.api.body import Body, Limits, Tag, Version, said
 from turnwise.base.ids import SESSION_ID
 from turnwise.base.json_value import Json
-from turnwise.base.money import decimal_string
 from turnwise.errors import InvalidScheduleError
+from turnwise.models.budget.budget import usd_text
 from turnwise.schedules.declared import ORIGIN
 
 # Tags of a schedule's runs beside the one that names the schedule.
@@ -73,11 +73,12 @@ def declared_run(schedule: str, settings: Mapping[str, Any]) -> Json:
 
 
 def _decimal_string(amount: Decimal | str) -> str:
-    """The amount without an exponent, as JSON has it; what is no number stays as it is, to be refused."""
+    """The amount without an exponent, as JSON has it; what is none stays as it is, to be refused."""
     try:
-        return decimal_string(Decimal(amount))
+        number = Decimal(amount)
     except (InvalidOperation, TypeError, ValueError):
         return str(amount)
+    return usd_text(number) or str(number)
 
 
 def _told(fault: ErrorDetails) -> str:

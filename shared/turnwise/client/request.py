@@ -16,8 +16,8 @@ from turnwise.api.body import MAX_DEADLINE
 from turnwise.api.pages import Page
 from turnwise.base.json_bounds import is_unicode
 from turnwise.base.json_value import given
-from turnwise.base.money import decimal_string
 from turnwise.errors import InvalidRequestError
+from turnwise.models.budget.budget import usd_text
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
@@ -84,9 +84,16 @@ def money(amount: Amount | None) -> str | None:
     if amount is None:
         return None
     try:
-        return decimal_string(Decimal(str(amount)))
+        written = str(amount)
+    except ValueError:  # Python writes no int of more than 4,300 digits
+        written = "an int of thousands of digits"
+    try:
+        text = usd_text(Decimal(written))
     except InvalidOperation:
-        raise InvalidRequestError(f"an amount of money is {amount!r}; expected US dollars, such as '0.50'") from None
+        text = None
+    if text is None:
+        raise InvalidRequestError(f"an amount of money is {written[:100]!r}; expected US dollars, such as '0.50'")
+    return text
 
 
 def limits_of(*, max_cost: Amount | None, **others: float | str | None) -> Json:

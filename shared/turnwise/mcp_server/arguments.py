@@ -5,15 +5,24 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from turnwise.errors import InvalidRequestError
+from turnwise.models.budget.budget import usd_text
 
 Arguments = TypeVar("Arguments", bound="_ToolArguments")
+
+
+def _usd(amount: Decimal) -> Decimal:
+    if usd_text(amount) is None:
+        raise ValueError("expected US dollars, such as 0.50")
+    return amount
+
+
 # An amount is a text, so that no digit is lost; a model may send a number.
-Usd = Annotated[Decimal, WithJsonSchema({"type": "string", "examples": ["0.50"]})]
+Usd = Annotated[Decimal, AfterValidator(_usd), WithJsonSchema({"type": "string", "examples": ["0.50"]})]
 
 
 class _ToolArguments(BaseModel):

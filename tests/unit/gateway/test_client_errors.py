@@ -236,6 +236,12 @@ def test_an_amount_is_sent_as_the_program_has_it(amount: Any, sent: str) -> None
     ("arguments", "told"),
     [
         ({"max_cost": "much"}, "'much'; expected US dollars"),
+        ({"max_cost": Decimal("1E300000000")}, r"'1E\+300000000'; expected US dollars"),
+        ({"max_cost": "1e-300000000"}, "'1e-300000000'; expected US dollars"),
+        ({"max_cost": -0.5}, "'-0.5'; expected US dollars"),
+        ({"max_cost": Decimal("NaN")}, "'NaN'; expected US dollars"),
+        ({"max_cost": "9" * 5_000}, f"'{'9' * 100}'; expected US dollars"),
+        ({"max_cost": 10**5_000}, "'an int of thousands of digits'; expected US dollars"),
         ({"idempotency_key": "é"}, "expected visible ASCII"),
         ({"metadata": {"a": float("nan")}}, "cannot be written as JSON"),
         ({"metadata": {"a": {1, 2}}}, "set is not JSON serializable"),

@@ -75,7 +75,9 @@ def test_every_fault_is_told_with_what_was_found_and_what_is_expected() -> None:
     )
 
 
-@pytest.mark.parametrize("value", [Decimal("NaN"), Decimal("Infinity"), Decimal(-1), "1e400", float("nan")])
+@pytest.mark.parametrize(
+    "value", [Decimal("NaN"), Decimal("Infinity"), Decimal(-1), "1e400", "1e300000000", 0.1, float("nan")]
+)
 def test_an_amount_that_is_none_is_refused(value: Any) -> None:
     with pytest.raises(InvalidScheduleError, match=r"max_cost is .*: expected US dollars as a decimal string"):
         _app(max_cost=value)

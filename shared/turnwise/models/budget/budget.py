@@ -7,13 +7,29 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, NamedTuple, Protocol
 
-_USD = re.compile(r"[0-9]{1,12}(\.[0-9]{1,18})?")
+from turnwise.base.money import decimal_string
+
+# The most digits before the point, and behind it.
+_DIGITS, _DECIMALS = 12, 18
+_USD = re.compile(rf"[0-9]{{1,{_DIGITS}}}(\.[0-9]{{1,{_DECIMALS}}})?")
 
 
 def parse_usd(text: str) -> Decimal | None:
     """An amount such as "0.50", exactly; None for what is none: a sign, an exponent, more than 12 digits before the
     point or 18 behind it, NaN."""
     return Decimal(text) if _USD.fullmatch(text) else None
+
+
+def usd_text(amount: Decimal) -> str | None:
+    """The amount as a text that `parse_usd` takes, None for one that it would refuse.
+
+    Written without its exponent, an amount such as 1E+300000000 would take gigabytes: it is refused unwritten.
+    """
+    exponent = amount.as_tuple().exponent
+    if not isinstance(exponent, int) or exponent < -_DECIMALS or amount.adjusted() >= _DIGITS:
+        return None
+    text = decimal_string(amount)
+    return text if _USD.fullmatch(text) else None
 
 
 LimitKind = Literal["cost", "tokens"]
