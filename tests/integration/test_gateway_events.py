@@ -212,3 +212,20 @@ def test_a_page_of_the_history_is_the_newest_or_what_is_before_or_after_an_event
         assert [page(after=0, limit=2), page(after=7), page(after=9)] == [[1, 2], [8, 9], []]
     both = gateway.http.get(f"/v1/runs/{run_id}/history?after=1&before=3")
     assert (both.status_code, both.json()["code"]) == (422, "invalid_request")
+
+
+def test_large_events_are_read_a_few_at_a_time_and_none_is_missed(tmp_path: Path) -> None:
+    text = "x" * 900_000
+    with served(tmp_path, poll_seconds=600) as gateway, Client(gateway.base_url) as client:
+        run_id = gateway.submit()
+        for _ in range(7):
+            gateway.reply(run_id, text)
+        gateway.finish(run_id)
+
+        streamed = [event.seq for event in numbered(client.events(run_id))]
+        page = client.history(run_id, after=0, limit=1_000)
+        newest = client.history(run_id)
+
+    assert streamed == list(range(1, 10))
+    assert ([event.seq for event in page.items], page.last_event) == ([1, 2, 3, 4], 9)
+    assert [event.seq for event in newest.items] == [6, 7, 8, 9]

@@ -81,6 +81,13 @@ class Served:
         with self.store.coordinator.locked(run_id) as transaction:
             return happen(transaction, type, **more)
 
+    def reply(self, run_id: str, content: str) -> None:
+        """Let a turn of the run be answered."""
+        with self.store.coordinator.locked(run_id) as transaction:
+            document = f"doc-{transaction.run.last_seq}"
+            transaction.put_document(document, {"content": content})
+            happen(transaction, "turn.taken", path="desk", data={"document": document})
+
     def finish(self, run_id: str, content: str = "done") -> None:
         """End the run with a result."""
         with self.store.coordinator.locked(run_id) as transaction:

@@ -710,6 +710,7 @@ export interface paths {
          * Show Events
          * @description A page of the run's events, in order: the newest ones, unless it is said after or before which event.
          *
+         *     It has fewer events than `limit` where they are large, but at least one while there is one.
          *     This does not wait for events that are still to come: `events` does.
          */
         get: operations["show_events"];

@@ -46,16 +46,17 @@ class AskedQuestion:
 def questions(record: TenantRole, run_id: str, after: int = 0) -> Iterator[AskedQuestion]:
     """The questions that a run has asked after event `after`, oldest first; read page by page."""
     asked: EventRecord | None = None
-    while page := record.events(run_id, after, _PAGE, types=_TYPES):
+    more = True
+    while more:
+        page = record.events(run_id, after, _PAGE, types=_TYPES)
+        more = page.more
         for event in page:
             if event.type == "human.asked":
                 asked = event
             elif asked is not None:  # else it answers a question that was asked before
                 yield _question(asked, event)
                 asked = None
-        if len(page) < _PAGE:
-            break
-        after = page[-1].seq
+            after = event.seq
     if asked is not None:
         yield _question(asked, None)
 

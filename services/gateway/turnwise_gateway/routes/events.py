@@ -14,8 +14,8 @@ from turnwise.api.events import EventPage
 from turnwise.api.transcript import TranscriptView
 from turnwise.bus.envelope import TokenNotice
 from turnwise.errors import EnvironmentFault, InvalidRequestError
+from turnwise.record.runs.queries import FoundEvents
 from turnwise.record.tenants.caller import RUNS_READ
-from turnwise.record.values.records import EventRecord
 from turnwise_gateway.access.open_requests import Admitted
 from turnwise_gateway.access.scopes import READS
 from turnwise_gateway.gateway import Gateway, Here
@@ -32,6 +32,7 @@ router = api_router("runs", "/v1/runs/{run_id}")
 
 _LAST = ("run.completed", "run.failed", "run.cancelled")
 _PAGE = 200
+_NOTHING = FoundEvents((), more=False)
 _NUMBER = {"ge": 0, "lt": 2**31}
 
 
@@ -81,7 +82,7 @@ async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -
         # The watcher was there before this look, so whatever it does not see will wake it.
         pieces.told(watcher.take_deltas())
         looks = watcher.must_look(gateway.watch.poll_seconds)
-        found, over = await run_in_threadpool(_looked, gateway, run_id, seq) if looks else ([], False)
+        found, over = await run_in_threadpool(_looked, gateway, run_id, seq) if looks else (_NOTHING, False)
         if found:
             pieces.told_late(watcher.take_deltas())
         for event in found:
@@ -93,7 +94,7 @@ async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -
             yield ServerSentEvent(raw_data=text, event=event.type, id=str(seq))
         if over:
             return
-        if len(found) == _PAGE:
+        if found.more:
             watcher.look_again()
             continue
         for piece in pieces.rest():
@@ -101,17 +102,17 @@ async def _events(gateway: Gateway, run_id: str, seq: int, admitted: Admitted) -
         await watcher.wait(gateway.watch.poll_seconds)
 
 
-def _looked(gateway: Gateway, run_id: str, seq: int) -> tuple[list[EventRecord], bool]:
+def _looked(gateway: Gateway, run_id: str, seq: int) -> tuple[FoundEvents, bool]:
     """Look at the record; what failed to be read is read again, as long as the stream lasts."""
     try:
         return _look(gateway, run_id, seq)
     except EnvironmentFault as error:
         extra = {"action": "events_not_read", "run": run_id}
         logger.warning("The events of a run are looked for again: %s", error, extra=extra)
-        return [], False
+        return _NOTHING, False
 
 
-def _look(gateway: Gateway, run_id: str, seq: int) -> tuple[list[EventRecord], bool]:
+def _look(gateway: Gateway, run_id: str, seq: int) -> tuple[FoundEvents, bool]:
     """The events after `seq`, at most a page, and whether no event behind them will ever come."""
     found = gateway.record.events(run_id, seq, _PAGE)
     if found and found[-1].type not in _LAST:
@@ -135,6 +136,7 @@ def show_events(
 ) -> EventPage:
     """A page of the run's events, in order: the newest ones, unless it is said after or before which event.
 
+    It has fewer events than `limit` where they are large, but at least one while there is one.
     This does not wait for events that are still to come: `events` does.
     """
     if after is not None and before is not None:

@@ -150,7 +150,8 @@ def history(
 ) -> Request[EventPage]:
     """Return a page of the run's events, in order: the newest `limit`, or the next `after`, or the last `before` one.
 
-    `events` follows a run as it happens; this returns at once.
+    It has fewer where they are large; the next page is `after` its last one. `events` follows a run as it happens; this
+    returns at once.
     """
     params = given(after=after, before=before, limit=limit)
     return Request(method="GET", path=path_of("runs", run_id, "history"), read=model(EventPage), params=params)

@@ -114,6 +114,25 @@ def _total_sqlite(element: money_total, compiler: Any, **options: Any) -> str:
     return f"turnwise_total({compiler.process(element.clauses, **options)})"  # see `Database`
 
 
+class text_bytes(FunctionElement[int]):
+    """The bytes of some JSON documents together as they are kept; one that is not there has none."""
+
+    type = sa.Integer()
+    inherit_cache = True
+
+
+@compiles(text_bytes, "postgresql")
+def _bytes_postgresql(element: text_bytes, compiler: Any, **options: Any) -> str:
+    found = (compiler.process(one, **options) for one in element.clauses)
+    return f"({' + '.join(f'coalesce(octet_length(CAST({one} AS text)), 0)' for one in found)})"
+
+
+@compiles(text_bytes, "sqlite")
+def _bytes_sqlite(element: text_bytes, compiler: Any, **options: Any) -> str:
+    found = (compiler.process(one, **options) for one in element.clauses)
+    return f"({' + '.join(f'coalesce(length(CAST({one} AS BLOB)), 0)' for one in found)})"
+
+
 class parts_of(FunctionElement[Any]):
     """The parts of a JSON document, for statements: `parts_of(column)["kind"].as_string()`.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import sqlalchemy as sa
 
 from turnwise.errors import InvalidRequestError
-from turnwise.record.database.columns import parts_of, word
+from turnwise.record.database.columns import parts_of, text_bytes, word
 from turnwise.record.database.rows import RUN, field_names, run_of
 from turnwise.record.database.schema import documents, events, frames, runs
 from turnwise.record.runs.text_search import TextSearch
@@ -19,16 +20,38 @@ from turnwise.record.values.records import EventRecord, FrameRecord, Json, RunFi
 
 _EVENT = tuple(column for column in events.c if column.name not in ("document_id", "changes"))
 _EVENT_NAMES = (*field_names(_EVENT), "document")
-_ANY_EVENTS = (
-    sa.select(*_EVENT, documents.c.body)
-    .select_from(events)
-    .outerjoin(documents, sa.and_(documents.c.run_id == events.c.run_id, documents.c.id == events.c.document_id))
-    .where(events.c.run_id == sa.bindparam("run_id"))
-    .limit(sa.bindparam("most", type_=sa.Integer))
-)
-_EVENTS = _ANY_EVENTS.where(events.c.seq > sa.bindparam("after")).order_by(events.c.seq)
-_EVENTS_BEFORE = _ANY_EVENTS.where(events.c.seq < sa.bindparam("before")).order_by(events.c.seq.desc())
-_EVENTS_OF_TYPES = _EVENTS.where(events.c.type.in_(sa.bindparam("types", expanding=True)))
+_RUN = sa.bindparam("run_id", type_=sa.Text)
+# A page of events ends behind the one that brings it to so many bytes of JSON: a reader keeps a page in memory.
+PAGE_BYTES = 2_000_000
+
+
+def _page(*conditions: sa.ColumnElement[bool], backwards: bool = False) -> sa.Select[Any]:
+    """The query of a page. The database ends it: its driver would keep all that is found, however few rows are taken.
+
+    The last column has the bytes up to and with the row.
+    """
+    size = text_bytes(events.c.data, documents.c.body)
+    order = events.c.seq.desc() if backwards else events.c.seq
+    found = (
+        sa.select(*_EVENT, documents.c.body, size.label("bytes"), sa.func.sum(size).over(order_by=order).label("sum"))
+        .select_from(events)
+        .outerjoin(documents, sa.and_(documents.c.run_id == events.c.run_id, documents.c.id == events.c.document_id))
+        .where(events.c.run_id == _RUN, *conditions)
+        .order_by(order)
+        .limit(sa.bindparam("most", type_=sa.Integer))
+        .subquery("found")
+    )
+    return (
+        sa.select(*(column for column in found.c if column.name != "bytes"))
+        .where(found.c.sum - found.c.bytes < PAGE_BYTES)
+        .order_by(found.c.seq.desc() if backwards else found.c.seq)
+    )
+
+
+_AFTER = events.c.seq > sa.bindparam("after")
+_EVENTS = _page(_AFTER)
+_EVENTS_BEFORE = _page(events.c.seq < sa.bindparam("before"), backwards=True)
+_EVENTS_OF_TYPES = _page(_AFTER, events.c.type.in_(sa.bindparam("types", expanding=True)))
 _ID = sa.select(runs.c.id).where(runs.c.id == sa.bindparam("run_id"))
 # What an error may be named by, from the general to the special.
 _ERROR_PARTS = ("kind", "code", "type")
@@ -114,6 +137,14 @@ class RunLists(RecordPart):
         return sa.exists().where(each.c.value == tag)
 
 
+class FoundEvents(list[EventRecord]):
+    """A page of a run's events, in order; `more`: there may be more on the side to which it was read."""
+
+    def __init__(self, found: Iterable[EventRecord], *, more: bool) -> None:
+        super().__init__(found)
+        self.more = more
+
+
 class RunContents(RecordPart):
     """Reads what hangs on a run."""
 
@@ -125,26 +156,22 @@ class RunContents(RecordPart):
         *,
         before: int | None = None,
         types: Collection[str] | None = None,
-    ) -> list[EventRecord]:
+    ) -> FoundEvents:
         """A run's events with numbers above `after`, in order, each with the document that it names.
 
         With `before`, the last `limit` events with numbers below it; else with `types`, those of these types only.
+        There are fewer of them where they are large: see `PAGE_BYTES`. No page is empty while there is an event for it.
         """
-        if before is not None:
-            return self._events_before(run_id, before, limit)
         given: dict[str, object] = {"run_id": run_id, "after": after, "most": limit}
         statement = _EVENTS
-        if types is not None:
+        if before is not None:
+            statement, given = _EVENTS_BEFORE, {"run_id": run_id, "before": before, "most": limit}
+        elif types is not None:
             statement, given = _EVENTS_OF_TYPES, given | {"types": list(types)}
         with self._database.read() as connection:
-            rows = connection.execute(self._own(statement, events.c.run_id), given).all()
-        return [EventRecord(**dict(zip(_EVENT_NAMES, row, strict=True))) for row in rows]
-
-    def _events_before(self, run_id: str, before: int, limit: int) -> list[EventRecord]:
-        given = {"run_id": run_id, "before": before, "most": limit}
-        with self._database.read() as connection:
-            rows = connection.execute(self._own(_EVENTS_BEFORE, events.c.run_id), given).all()
-        return [EventRecord(**dict(zip(_EVENT_NAMES, row, strict=True))) for row in reversed(rows)]
+            rows = connection.execute(self._own(statement, _RUN), given).all()
+        more = len(rows) == limit or (bool(rows) and rows[-1][-1] >= PAGE_BYTES)
+        return FoundEvents(map(_event, rows if before is None else reversed(rows)), more=more)
 
     def frames_of(self, run_id: str) -> list[FrameRecord]:
         """The stack of tasks of a run, outermost first."""
@@ -165,6 +192,10 @@ class Documents(RecordPart):
 
 
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
+
+
+def _event(row: sa.Row[Any]) -> EventRecord:
+    return EventRecord(**dict(zip(_EVENT_NAMES, row[:-1], strict=True)))
 
 
 def _encode(run_id: str) -> str:

@@ -50,10 +50,11 @@ class EventList {
     try {
       while (!this.aborting.signal.aborted && (!this.events.length || this.events[0].seq < this.last)) {
         const newest = this.events[0]?.seq;
-        const { items } = await this.page(newest ? { after: newest, limit: SEARCHED } : { limit: PAGE });
+        const { items, last_event: end } = await this.page(newest ? { after: newest, limit: SEARCHED } : { limit: PAGE });
         this.events = [...items.reverse(), ...this.events];
         this.tell();
-        if (items.length < SEARCHED) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        // A page of large events has fewer than were asked for.
+        if (!(this.events[0]?.seq < end)) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
       }
     } catch (problem) {
       this.tell(problem);
