@@ -8,8 +8,10 @@ from typing import Any
 
 import httpx2
 import pytest
+import sqlalchemy as sa
 from tests.support.gateway_parts import Served, served
 
+from turnwise.record.database.access_schema import idempotency_keys
 from turnwise.record.states import RunStatus
 from turnwise_gateway.openai_door import run_of_request
 from turnwise_gateway.routes import openai
@@ -229,6 +231,48 @@ def test_a_repeated_chat_answer_with_a_key_gets_the_next_question(desk: Served) 
 
     assert again.json()["choices"][0]["message"]["content"] == REFUND
     assert answers_of(desk, run) == ["111"]
+
+
+def test_a_repeated_answer_that_says_what_began_the_run_gets_the_question_after_its_own(desk: Served) -> None:
+    def say(key: str) -> httpx2.Response:
+        return chat(desk, "go", key=key, metadata={"session_id": "quiz", "on_disconnect": "continue"})
+
+    run = run_of(say("begin"))
+    for turn, question in enumerate(("One?", "Two?", "Three?"), start=1):
+        if turn > 1:
+            assert run_of(say(f"answer {turn - 1}")) == run
+        desk.ask_human(run, question, turn=turn)
+
+    again = [say(key) for key in ("begin", "answer 1", "answer 2", "answer 1")]
+
+    assert [one.json()["choices"][0]["message"]["content"] for one in again] == ["One?", "Two?", "Three?", "Two?"]
+    assert answers_of(desk, run) == ["go", "go"]
+
+
+def test_of_two_answers_that_say_the_same_the_first_one_repeated_gets_its_own_response(desk: Served) -> None:
+    said = ["Hello", WHICH, "yes", REFUND, "yes"]
+    run = begun(desk, WHICH)
+    chat(desk, *said[:3], key="first")
+    desk.ask_human(run, REFUND, turn=2)
+    chat(desk, *said, key="second")
+    desk.finish(run, "It is done.")
+
+    again = [chat(desk, *said[:3], key="first"), chat(desk, *said, key="second")]
+
+    assert [one.json()["choices"][0]["message"]["content"] for one in again] == [REFUND, "It is done."]
+    assert [one.headers["idempotent-replayed"] for one in again] == ["true", "true"]
+
+
+def test_an_answer_whose_key_was_kept_without_its_question_is_known_by_its_text(desk: Served) -> None:
+    run = begun(desk, WHICH)
+    chat(desk, "Hello", WHICH, "111", key="answer")
+    desk.ask_human(run, REFUND, turn=2)
+    with desk.store.database.begin() as connection:  # as versions did that kept only the run
+        connection.execute(sa.update(idempotency_keys).values(resource=run))
+
+    again = chat(desk, "Hello", WHICH, "111", key="answer")
+
+    assert again.json()["choices"][0]["message"]["content"] == REFUND
 
 
 def ahead_of(name: str, module: Any, first: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:

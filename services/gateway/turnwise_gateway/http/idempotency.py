@@ -41,7 +41,7 @@ KEY = "Idempotency-Key"
 SESSION = "X-Session-Id"
 # Where the request stands in its scope, for whoever has to look again.
 ONCE = "turnwise.once"
-# And the run that it was about, of a repeated request whose route answers it.
+# And the run that it was about, or the question of one, of a repeated request whose route answers it.
 REPEATED = "turnwise.repeated"
 PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 LONGEST = 255
@@ -137,7 +137,7 @@ def _now(record: TenantRole, resource: str, *, pinned: bool) -> RunView | BatchV
         found = [known[run_id] for run_id in batch if run_id in known]
         batch_id = found[0].batch_id if len(found) == len(batch) else None
         return None if batch_id is None else batch_view(record.batches.batch_progress(batch_id), found)
-    run_id = resource.partition(".")[0]
+    run_id = run_of(resource)
     try:
         if resource.startswith("sch_"):
             schedule = record.schedules.schedule(resource)
@@ -149,6 +149,11 @@ def _now(record: TenantRole, resource: str, *, pinned: bool) -> RunView | BatchV
         return run_view(record.situation(run_id, pinned=pinned)) if run_id.startswith("run_") else None
     except NotFoundError:
         return None
+
+
+def run_of(resource: str) -> str:
+    """The run that a request about a run, or about an ask of one, was about."""
+    return resource.partition(".")[0]
 
 
 def parameter() -> dict[str, Any]:

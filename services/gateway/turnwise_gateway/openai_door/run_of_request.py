@@ -13,7 +13,7 @@ from turnwise.base.ids import new_id
 from turnwise.messages.given_history import history_of, with_history
 from turnwise.record.values.records import NewRun, RunRecord
 from turnwise_gateway.gateway import Gateway
-from turnwise_gateway.http.idempotency import REPEATED
+from turnwise_gateway.http.idempotency import REPEATED, run_of
 from turnwise_gateway.http.request_metrics import ARRIVED
 from turnwise_gateway.human_answers import take_answer
 from turnwise_gateway.openai_door.conversation import GivenConversation
@@ -85,11 +85,22 @@ def _repeated(
     """The run of a request that was done before, as the request found it: it is shown the same response."""
     if answers is not None:
         return Begun(answers.run, answers.question.seq, _NOTHING)
-    run_id = request.scope[REPEATED]
-    assert isinstance(run_id, str)
-    run = gateway.record.run(run_id)
-    told = [one.seq for one in questions(gateway.record, run_id) if one.was_answered_with(conversation.message)]
-    return Begun(run, told[-1] if told and not _began(run, conversation) else 0, _NOTHING)
+    resource = request.scope[REPEATED]
+    assert isinstance(resource, str)
+    run = gateway.record.run(run_of(resource))
+    if resource == run.id:
+        return Begun(run, _answered_with(gateway, run, conversation), _NOTHING)
+    asked = (one.seq for one in questions(gateway.record, run.id) if one.ask_id == resource)
+    return Begun(run, next(asked, 0), _NOTHING)
+
+
+def _answered_with(gateway: Gateway, run: RunRecord, conversation: GivenConversation) -> int:
+    """The number of the question that the message has answered, 0 if the run began with the message.
+
+    Older versions kept only the run with the key of an answer. So the texts decide.
+    """
+    told = [one.seq for one in questions(gateway.record, run.id) if one.was_answered_with(conversation.message)]
+    return told[-1] if told and not _began(run, conversation) else 0
 
 
 def _began(run: RunRecord, conversation: GivenConversation) -> bool:

@@ -16,7 +16,7 @@ from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError, UnknownTaskError
 from turnwise_gateway.access.scopes import READS, WRITES
 from turnwise_gateway.gateway import Gateway, Here
-from turnwise_gateway.http.idempotency import REPEATED, REPLAYED, SESSION, is_repeated
+from turnwise_gateway.http.idempotency import REPEATED, REPLAYED, SESSION, is_repeated, run_of
 from turnwise_gateway.http.router import api_router
 from turnwise_gateway.openai_door.chat_parameters import ChatParameters
 from turnwise_gateway.openai_door.completions import ChatCompletion, chunks, completion
@@ -155,7 +155,7 @@ def _continued(
     response = PreviousResponse.named(record, previous)
     run = response.run
     if REPEATED in request.scope:
-        same = response.question if request.scope[REPEATED] == run.id else None
+        same = response.question if run_of(request.scope[REPEATED]) == run.id else None
         return None if same is None else AnsweredRun(run=run, question=same), conversation, options
     if run.task != task or options.session_id not in (None, run.session_id):
         raise InvalidRequestError(

@@ -93,7 +93,8 @@ class Inbox(TenantPart):
         """
         with self._locked(run_id) as transaction:
             ask = answer_in(transaction, said, question_id, traceparent=traceparent)
-            self._audited(transaction.connection, run_id)
+            # A repeated request is told its question: the run may have been asked others, and given the same answer.
+            self._audited(transaction.connection, run_id, made=ask.id)
         return ask
 
 
