@@ -187,7 +187,7 @@ CASES: dict[str, Case] = {
     "situations": lambda store, me, its: store.tenant(me).situations([its.asking, its.failed]),
     "spenders": lambda store, me, its: store.tenant(me).spenders("model", _today(), _today(), 10),
     "submit": lambda store, me, its: store.tenant(me).submit(new_run(idempotency_key="own", body_hash="h")),
-    "submitted": lambda store, me, its: store.tenant(me).submitted(new_run(idempotency_key="own", body_hash="h")),
+    "submitted": lambda store, me, its: store.tenant(me).submitted("own", "h"),
     "submit_all": lambda store, me, its: _once(store, me).submit_all([new_run()]),
     "ticks": lambda store, me, its: store.tenant(me).schedules.ticks(its.schedule),
     "trigger_schedule": lambda store, me, its: store.tenant(me).schedules.trigger_schedule(its.schedule, run_of, me),

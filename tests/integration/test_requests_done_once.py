@@ -21,7 +21,9 @@ from turnwise.record.database.access_schema import api_keys, idempotency_keys
 from turnwise.record.database.database import Database
 from turnwise.record.database.schema import asks, documents, events, replies, runs
 from turnwise.record.database.webhook_tables import webhook_deliveries
+from turnwise.record.states import RunStatus
 from turnwise.record.store import Store
+from turnwise.record.upkeep.purging import Retention
 from turnwise.record.values.kept_errors import RaisedError
 from turnwise.serving.moves.move import fail
 
@@ -193,6 +195,26 @@ def test_a_repeated_fork_with_a_message_answers_one_question(database: Database,
         assert desk.events(fork) == before
         assert before.count("human.answered") == 1
         assert before.count("human.asked") == 2
+
+
+def test_a_repeated_fork_is_answered_when_its_origin_has_been_purged(database: Database, tmp_path: Path) -> None:
+    store = Store(database)
+    with Desk(store, make_app()) as desk, served(tmp_path, database=database) as gateway:
+        origin = desk.submit("desk")
+        headers, body, path = {"Idempotency-Key": f"fork-{origin}"}, {"at": 1}, f"/v1/runs/{origin}/fork"
+        fork = _send(gateway, "POST", path, body, headers).json()["id"]
+        with store.coordinator.locked(origin) as transaction:
+            transaction.finish(RunStatus.CANCELLED, "KILL")
+        assert store.coordinator.purge_run(origin, Retention(older_than=0))
+
+        again = _send(gateway, "POST", path, body, headers)
+        changed = _send(gateway, "POST", path, {"at": 1, "message": "another"}, headers)
+        others = [_send(gateway, "POST", path, body, more) for more in ({}, {"Idempotency-Key": f"new-{origin}"})]
+
+        assert (again.status_code, again.json().get("id")) == (202, fork), again.text
+        assert (again.headers["location"], again.headers["idempotent-replayed"]) == (f"/v1/runs/{fork}", "true")
+        assert (changed.status_code, changed.json()["code"]) == (422, "idempotency_mismatch")
+        assert [other.status_code for other in others] == [404, 404]
 
 
 @pytest.mark.parametrize("action", ["cancel", "retry"])

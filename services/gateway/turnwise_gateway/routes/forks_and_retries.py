@@ -9,7 +9,7 @@ from fastapi import Body, Response
 
 from turnwise.api.runs import RunView
 from turnwise.base.ids import new_id
-from turnwise.errors import ConfigurationError, InvalidRequestError, UnknownPriceError
+from turnwise.errors import ConfigurationError, InvalidRequestError, NotFoundError, UnknownPriceError
 from turnwise.messages.wire import encode_document
 from turnwise.models.providers import refuse_address
 from turnwise.observability.telemetry.context import current_traceparent, link_current_to
@@ -57,16 +57,30 @@ def fork_run(
     Nothing from before that event is asked, done or paid again. A `message` is the answer of whoever is asked there, a
     human, a model or tool handlers; of a run that has not begun there, it is the first message.
     """
-    origin = gateway.record.run(known_form(run_id))
-    new = _new_fork(gateway, origin, body, idempotency_key)
-    _require_price(gateway, origin, new, caller)
-    run, ask, _ = gateway.record.fork(run_id, new, None if body.message is None else partial(as_document, body.message))
-    link_current_to(origin.traceparent)
-    gateway.dispatcher.continue_run(run, ask)
+    try:
+        run, created = _forked(gateway, known_form(run_id), body, caller, idempotency_key)
+    except NotFoundError:
+        # The fork may have been made before the origin was purged.
+        known = gateway.record.submitted(idempotency_key, body.digest(run_id)) if idempotency_key else None
+        if known is None:
+            raise
+        run, created = known, False
     response.headers["Location"] = public(f"/v1/runs/{run.id}")
-    if run.id != new.id:
+    if not created:
         response.headers.update(REPLAYED)
     return run_view(gateway.situation(run.id))
+
+
+def _forked(gateway: Gateway, run_id: str, body: Fork, caller: Caller, key: str | None) -> tuple[RunRecord, bool]:
+    """The fork, and whether it is new; raises `NotFoundError` for a run that is not there, and as `Forks.fork`."""
+    origin = gateway.record.run(run_id)
+    new = _new_fork(gateway, origin, body, key)
+    _require_price(gateway, origin, new, caller)
+    answer = None if body.message is None else partial(as_document, body.message)
+    run, ask, created = gateway.record.fork(run_id, new, answer)
+    link_current_to(origin.traceparent)
+    gateway.dispatcher.continue_run(run, ask)
+    return run, created
 
 
 def _new_fork(gateway: Gateway, origin: RunRecord, body: Fork, key: str | None) -> NewFork:

@@ -61,7 +61,8 @@ async def submit(
     new, known = new_run(gateway, body, run_id, idempotency_key), None
     if body.webhook is not None:
         # The run may have been accepted already, while its host is no longer found.
-        known = None if idempotency_key is None else await run_in_threadpool(gateway.record.submitted, new)
+        if idempotency_key is not None:
+            known = await run_in_threadpool(gateway.record.submitted, idempotency_key, new.body_hash)
         if known is None:
             new = replace(new, webhook=await new_webhook(gateway, body.webhook, caller))
     run = await run_in_threadpool(accept, gateway, new) if known is None else known

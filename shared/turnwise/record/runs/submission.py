@@ -64,15 +64,15 @@ class Submissions(TenantPart):
         self._core.after_commit(transaction.run, [accepted(), *transaction.news])
         return run, True
 
-    def submitted(self, new: NewRun) -> RunRecord | None:
-        """Return the run that the idempotency key of `new` has made, None if it has made none.
+    def submitted(self, key: str, body_hash: str | None) -> RunRecord | None:
+        """Return the run or fork that an idempotency key has made from that body, None if it has made none.
 
         Raises `ConflictError` (`idempotency_mismatch`) if the key was used for another request.
         """
         with self._database.read() as connection:
-            run = _known_run(connection, self._tenant, new)
+            run = _known_run(connection, self._tenant, key, body_hash)
             if run is None:
-                _refuse_used(connection, self._tenant, new.idempotency_key)
+                _refuse_used(connection, self._tenant, key)
             return run
 
     def submit_all(self, new: Sequence[NewRun]) -> list[RunRecord]:
@@ -151,14 +151,14 @@ def admit_row(
         lock_admission(database, connection, tenant)
     # Without a limit the row's own key finds the earlier run. Taking a place would change the session.
     if most or new.session_id is not None:
-        known = _known_run(connection, tenant, new)
+        known = _known_run(connection, tenant, new.idempotency_key, new.body_hash)
         if known is not None:
             return known, False
     if most:
         require_room(connection, tenant, most)
     place = take_place(database, connection, tenant, new)
     while (run := write_run(database, connection, tenant, new, place)) is None:
-        known = _known_run(connection, tenant, new)
+        known = _known_run(connection, tenant, new.idempotency_key, new.body_hash)
         if known is not None:
             return known, False
         # It was old, and has been deleted since: the key is free.
@@ -166,19 +166,19 @@ def admit_row(
     return run, True
 
 
-def _known_run(connection: Connection, tenant: str, new: NewRun) -> RunRecord | None:
-    """Return the run that the idempotency key of `new` has made, None if there is none.
+def _known_run(connection: Connection, tenant: str, key: str | None, body_hash: str | None) -> RunRecord | None:
+    """Return the run that the idempotency key has made, None if there is none.
 
     Raises `ConflictError` (`idempotency_mismatch`) if that run came from another body.
     """
-    if new.idempotency_key is None:
+    if key is None:
         return None
-    row = connection.execute(_BY_KEY, {"tenant": tenant, "idempotency_key": new.idempotency_key}).first()
+    row = connection.execute(_BY_KEY, {"tenant": tenant, "idempotency_key": key}).first()
     if row is None:
         return None
     run = run_of(row)
-    if run.body_hash != new.body_hash:
-        raise mismatch(new.idempotency_key, run.id)
+    if run.body_hash != body_hash:
+        raise mismatch(key, run.id)
     return run
 
 
