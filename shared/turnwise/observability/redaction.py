@@ -19,10 +19,12 @@ HIDDEN = "***"
 # Shorter ones would be found in innocent words.
 _SHORTEST = 6
 
-# What stands before a secret is kept (group 1), so that one sees which it was.
+# What stands before a secret is kept (group 1), so that one sees which it was. The texts may be a stranger's, so no
+# form reads a character again from each place where it could begin: the time is in proportion to the length.
 _FORMS = (
-    # A password in a URL; user and host stay, and so does the word that stands for one in a hint.
-    re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s/?#:@'\"]*:)(?!PASSWORD@)[^\s/@'\"]+(?=@)"),
+    # A password in a URL; user and host stay, and so does the word that stands for one in a hint. Of the scheme the
+    # last character is enough; looked for as a whole, it would be read again from each dot and hyphen in it.
+    re.compile(r"((?<=[a-zA-Z0-9+.-])://[^\s/?#:@'\"]*:)(?!PASSWORD@)[^\s/@'\"]+(?=@)"),
     re.compile(r"(?i)(\bauthorization['\"]?\s*[:=]\s*['\"]?)(?!bearer\b|basic\b)[^\s'\",;*]{6,}"),
     re.compile(r"(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
     # Keys of model providers and code hosts; some are quoted with stars in the middle.
@@ -32,7 +34,8 @@ _FORMS = (
     re.compile(r"(\btw_[0-9a-f]{12}_)[0-9a-f]{8,}"),
     # Those of webhooks, ours and others'.
     re.compile(r"(\bwhsec_)[A-Za-z0-9+/=_-]{8,}"),
-    re.compile(r"(\beyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    # Signed tokens. Of several beginnings within one piece the first decides: after it there are the most characters.
+    re.compile(r"(?<![A-Za-z0-9_-])((?>[A-Za-z0-9_-]*?\beyJ))[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     re.compile(
         r"(?i)((?:password|passwd|secret|api[-_ ]?key|access[-_ ]?token|auth[-_ ]?token)(?:['\"]?\s*[:=]\s*['\"]?))"
         r"(?!\*\*\*)[^\s'\",;&)}\]]{4,}"
@@ -80,7 +83,7 @@ def hide(secret: str | None) -> None:
 
 
 def redact(text: str) -> str:
-    """The text without what is or looks like a secret."""
+    """The text without what is or looks like a secret; takes time in proportion to its length, whatever it holds."""
     text = _known.hide_in(text)
     for form in _FORMS:
         text = form.sub(rf"\g<1>{HIDDEN}", text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.hostile_texts import takes_time_by_length
 
 from turnwise.observability.redaction import hide, redact, redacted
 
@@ -22,6 +23,10 @@ from turnwise.observability.redaction import hide, redact, redacted
         ("connect(host=db password=s3cret port=1)", "connect(host=db password=*** port=1)"),
         ("api_key=0123456789&x=1", "api_key=***&x=1"),
         ("token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_1", "token eyJ***"),
+        ("id-eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_1", "id-eyJ***"),
+        ("eyJ-eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.", "eyJ***"),
+        ("git+https://me:s3cret@host/x", "git+https://me:***@host/x"),
+        ("x-http://a:b-c@d and http://e:f@g", "x-http://a:***@d and http://e:***@g"),
         ("aws AKIAIOSFODNN7EXAMPLE", "aws AKIA***"),
     ],
 )
@@ -42,10 +47,27 @@ def test_what_looks_like_a_secret_is_cut_out(text: str, expected: str) -> None:
         "basic idea",
         "a bearer of news",
         "risk-averse, ask_01hxyz12345, turn.asked",
+        "eyJ.eyJabc.eyJabcdefgh, heyJude-lalalala.lalalala.la, ://a:b@c",
     ],
 )
 def test_innocent_texts_stay(text: str) -> None:
     assert redact(text) == text
+
+
+_PIECES = (
+    *("a", "a-", "a.", "-", " ", "'", ":", "://", "a://", "a://b:", "a://b:c", "eyJ-", "eyJabcdefgh-", "eyJabcdefgh."),
+    *("authorization ", "authorization='x ", "bearer ", "basic\tx", "sk-", "xoxb-a ", "AKIA", "tw_0123456789ab_"),
+    *("whsec_", "password", "password ", "api key\t", "secret='***", "auth-token:"),
+)
+_BEGUN = (
+    *(("a://b:", piece) for piece in ("a", ":", "a-")),
+    *((word, " ") for word in ("authorization", "bearer", "key=")),
+)
+
+
+@pytest.mark.parametrize(("begin", "piece"), [*(("", piece) for piece in _PIECES), *_BEGUN])
+def test_a_long_hostile_text_takes_time_that_grows_with_its_length(begin: str, piece: str) -> None:
+    assert takes_time_by_length(redact, piece, begin=begin)
 
 
 def test_a_known_secret_is_cut_out_in_each_form_of_it() -> None:
