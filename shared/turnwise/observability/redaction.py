@@ -18,6 +18,10 @@ T = TypeVar("T")
 HIDDEN = "***"
 # Shorter ones would be found in innocent words.
 _SHORTEST = 6
+# A text that is cut within a secret could end in a part of it, which no form finds.
+_LONGEST = 5_000
+# Characters of an error that are kept or told: it may quote a whole document.
+MOST_TOLD = 10_000
 
 # What stands before a secret is kept (group 1), so that one sees which it was. The texts may be a stranger's, so no
 # form reads a character again from each place where it could begin: the time is in proportion to the length.
@@ -88,6 +92,21 @@ def redact(text: str) -> str:
     for form in _FORMS:
         text = form.sub(rf"\g<1>{HIDDEN}", text)
     return text
+
+
+def redact_beginning(text: str, most: int = MOST_TOLD) -> str:
+    """Up to `most` characters of the text without what is or looks like a secret; "…" follows where there is more.
+
+    No more of the text is looked at than is needed for that.
+    """
+    beginning = text[: most + _LONGEST]
+    found = redact(beginning)
+    if len(beginning) < len(text):
+        # Whatever was cut in two stands in here, also where secrets before it have become short.
+        found = found[:-_LONGEST]
+    elif len(found) <= most:
+        return found
+    return found[:most] + "…"
 
 
 def redacted(value: T) -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.hostile_texts import takes_time_by_length
 
-from turnwise.observability.redaction import hide, redact, redacted
+from turnwise.observability.redaction import MOST_TOLD, hide, redact, redact_beginning, redacted
 
 
 @pytest.mark.parametrize(
@@ -106,3 +106,31 @@ def test_json_is_redacted_at_any_depth_and_keeps_its_form() -> None:
     value = {"error": {"message": "sk-abcdef123456", "list": ["Bearer abcdefgh1", 1, None]}, "n": 1.5}
 
     assert redacted(value) == {"error": {"message": "sk-***", "list": ["Bearer ***", 1, None]}, "n": 1.5}
+
+
+def test_the_beginning_of_a_text_is_as_long_as_was_asked_for() -> None:
+    assert redact_beginning("sk-abcdef123456 is no key", 100) == "sk-*** is no key"
+    assert redact_beginning("a" * 100, 100) == "a" * 100
+    assert redact_beginning("a" * 101, 100) == "a" * 100 + "…"
+    assert redact_beginning("a" * 1_000_000) == "a" * MOST_TOLD + "…"
+
+
+@pytest.mark.parametrize("before", ["a " * 20, "secret=" + "x" * 90 + " ", "a " * 2_500, "secret=" + "x" * 6_000 + " "])
+@pytest.mark.parametrize("shift", range(0, 60, 7))
+def test_a_beginning_ends_in_no_part_of_a_secret(before: str, shift: int) -> None:
+    hide(known := "correct horse battery staple")
+    token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-_1"
+
+    told = redact_beginning(f"{before}{'.' * shift}{known} {token} postgresql://me:hunter22@db " + "b" * 10_000, 100)
+
+    assert not any(part in told for part in ("correct", "horse", "staple", "eyJh", "hunter", "xxxx"))
+
+
+@pytest.mark.parametrize("length", range(5_060, 5_160, 9))
+def test_where_the_text_is_cut_no_part_of_a_secret_is_left(length: int) -> None:
+    hide(known := "correct horse battery staple")
+    hidden = "secret=" + "x" * (length - 60) + " "  # becomes short, so that the cut end moves to the front
+
+    told = redact_beginning(f"{hidden}{'.' * 50}{known} {known} {known} {known}{' and so on' * 1_000}", 100)
+
+    assert "correct" not in told

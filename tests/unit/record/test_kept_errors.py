@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from turnwise.observability.redaction import MOST_TOLD
 from turnwise.record.values.kept_errors import CodedError, KeptError, RaisedError, RefusedCall, RunError
+from turnwise.serving.moves.run_end import error_record
 
 ODD = "a \0 b\ud800"
 # As earlier versions wrote them.
@@ -72,3 +74,10 @@ def test_what_waits_for_an_error_shows_it_in_short() -> None:
     assert error.shown() == {"type": "T", "message": "no"}
     assert list(RaisedError(type="T", message="no", code="c").shown()) == ["type", "code", "message"]
     assert RaisedError(type="T", message=ODD).shown()["message"] == "a \ufffd b?"
+
+
+def test_of_an_error_that_quotes_a_whole_document_the_beginning_is_kept() -> None:
+    kept = error_record(ValueError("cannot read sk-abcdef123456: " + "a-" * 1_000_000), place="desk:agent")
+
+    assert kept.message.startswith("cannot read sk-***: a-a-")
+    assert MOST_TOLD - 100 < len(kept.message) <= MOST_TOLD + 1

@@ -27,7 +27,7 @@ from turnwise.errors import (
     UnauthorizedError,
     UnknownTaskError,
 )
-from turnwise.observability.redaction import redact
+from turnwise.observability.redaction import redact_beginning
 from turnwise_gateway.http.idempotency import answer_again, done_meanwhile
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import public
@@ -80,7 +80,9 @@ def problem(
     headers: dict[str, str] | None = None,
 ) -> JSONResponse:
     """The response for an error."""
-    body = Problem(title=HTTPStatus(status).phrase, status=status, code=code, detail=redact(detail), errors=errors)
+    body = Problem(
+        title=HTTPStatus(status).phrase, status=status, code=code, detail=redact_beginning(detail), errors=errors
+    )
     # What is wrong is quoted, also where it is what UTF-8 has no bytes for.
     return JSONResponse(readable(body.model_dump(exclude_none=True)), status, headers, MEDIA_TYPE)
 

@@ -16,7 +16,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from turnwise.observability.redaction import redact
+from turnwise.observability.redaction import redact_beginning
 from turnwise_gateway.http.problem import MEDIA_TYPE
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import inner_path
@@ -79,7 +79,7 @@ def fault_of(run_id: str, told: str, status_code: str) -> DoorFault:
 def error_body(status: int, message: str, code: str, param: str | None = None) -> dict[str, Any]:
     """An error in OpenAI's form."""
     kind = _TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
-    error = DoorError(message=redact(message), type=kind, param=param, code=code)
+    error = DoorError(message=redact_beginning(message), type=kind, param=param, code=code)
     found: dict[str, Any] = readable({"error": error.model_dump()})
     return found
 

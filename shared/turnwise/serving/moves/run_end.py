@@ -6,7 +6,7 @@ import traceback
 
 from turnwise.base.waits import OutageWait
 from turnwise.messages.entity import StatusCode
-from turnwise.observability.redaction import redact
+from turnwise.observability.redaction import redact_beginning
 from turnwise.record.states import RunStatus
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.kept_errors import CodedError, RaisedError
@@ -30,13 +30,16 @@ def run_status(status: StatusCode) -> RunStatus:
 
 
 def error_record(error: BaseException, *, place: str, tool: str | None = None) -> RaisedError:
-    """The error as it is kept: type, message, where it happened, and the tool whose handler raised it; no secrets."""
+    """The error as it is kept: type, message, where it happened, and the tool whose handler raised it.
+
+    There are no secrets in the message, and of a long one its beginning.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     line = None
     if frames:
         last = frames[-1]
         line = f"{last.name} ({last.filename.rsplit('/', 1)[-1]}:{last.lineno})"
-    message = redact(_words(error))
+    message = redact_beginning(_words(error))
     return RaisedError(type=type(error).__name__, message=message, place=place, line=line, tool=tool or None)
 
 
