@@ -3743,6 +3743,12 @@ export interface components {
              * @default null
              */
             errors?: components["schemas"]["Fault"][] | null;
+            /**
+             * More Errors
+             * @description How many faults there are beside those in `errors`.
+             * @default null
+             */
+            more_errors?: number | null;
             /** Status */
             status: number;
             /** Title */

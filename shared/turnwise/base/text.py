@@ -1,4 +1,4 @@
-"""Texts: of any value, on one line of a table, and safe to look at."""
+"""Texts: of any value, on one line of a table, quoted in part, and safe to look at."""
 
 from __future__ import annotations
 
@@ -60,6 +60,11 @@ def first_line(text: str, width: int = LINE) -> str:
     # So many words are longer than a line, and of a long text the rest is not taken apart.
     line = " ".join(text.split(None, width + 1)[: width + 1])
     return line if len(line) <= width else f"{line[: max(width - 1, 0)]}…"
+
+
+def excerpt(text: str, most: int = 200) -> str:
+    """Up to `most` characters of a text of any length, to be quoted; "…" follows where there is more."""
+    return text if len(text) <= most else text[:most] + "…"
 
 
 def _escape(found: re.Match[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -14,6 +15,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from turnwise.base.text import excerpt
 from turnwise.errors import (
     ConflictError,
     EnvironmentFault,
@@ -35,6 +37,8 @@ from turnwise_gateway.http.root_path import public
 logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
+# A body may hold a hundred thousand faults, and names of any length; no one reads more of them.
+_MOST_FAULTS, _LONGEST_MESSAGE = 20, 1_000
 # Seconds after which a client may try again what failed for want of the database.
 _RETRY_AFTER = "2"
 
@@ -69,6 +73,7 @@ class Problem(BaseModel):
     code: str = Field(examples=["unknown_task"])
     detail: str
     errors: list[Fault] | None = None
+    more_errors: int | None = Field(None, description="How many faults there are beside those in `errors`.")
 
 
 def problem(
@@ -77,11 +82,17 @@ def problem(
     detail: str,
     *,
     errors: list[Fault] | None = None,
+    more_errors: int | None = None,
     headers: dict[str, str] | None = None,
 ) -> JSONResponse:
     """The response for an error."""
     body = Problem(
-        title=HTTPStatus(status).phrase, status=status, code=code, detail=redact_beginning(detail), errors=errors
+        title=HTTPStatus(status).phrase,
+        status=status,
+        code=code,
+        detail=redact_beginning(detail),
+        errors=errors,
+        more_errors=more_errors or None,
     )
     # What is wrong is quoted, also where it is what UTF-8 has no bytes for.
     return JSONResponse(readable(body.model_dump(exclude_none=True)), status, headers, MEDIA_TYPE)
@@ -143,22 +154,34 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
         return problem(
             415, "unsupported_media_type", f"the body came as {kind or 'no type'}; send Content-Type: application/json"
         )
-    told = [Fault(where=".".join(map(str, fault["loc"])), message=_told(fault)) for fault in faults]
+    told = [Fault(where=_where(fault), message=_told(fault)) for fault in faults[:_MOST_FAULTS]]
+    more = len(faults) - len(told)
     code = "unwritable" if any(fault["type"] == "unwritable" for fault in faults) else "invalid_request"
-    return problem(422, code, "; ".join(f"{one.where}: {one.message}" for one in told), errors=told)
+    detail = all_told((f"{one.where}: {one.message}" for one in told), more)
+    return problem(422, code, detail, errors=told, more_errors=more)
+
+
+def all_told(faults: Iterable[str], more: int) -> str:
+    """Faults in one sentence, with the number of those that are not told."""
+    return "; ".join((*faults, *([f"and {more:,} more"] if more else ())))
+
+
+def _where(fault: dict[str, Any]) -> str:
+    return excerpt(".".join(map(str, fault["loc"])))
 
 
 def _told(fault: dict[str, Any]) -> str:
     if fault["type"] == "extra_forbidden":
         return f"no such field; see {public('/docs')} for those that there are"
-    return str(fault["msg"]).removeprefix("Value error, ")
+    return excerpt(str(fault["msg"]).removeprefix("Value error, "), _LONGEST_MESSAGE)
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
+    path = excerpt(request.url.path)
     detail = {
-        404: f"there is nothing at {request.url.path}; see {public('/docs')} for what there is",
-        405: f"{request.method} is not possible at {request.url.path}; see {public('/docs')} for what is",
+        404: f"there is nothing at {path}; see {public('/docs')} for what there is",
+        405: f"{request.method} is not possible at {path}; see {public('/docs')} for what is",
     }.get(error.status_code, str(error.detail))
     code, headers = _CODES.get(error.status_code, "error"), dict(error.headers or {})
     if error.status_code == 405:

@@ -16,8 +16,9 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from turnwise.base.text import excerpt
 from turnwise.observability.redaction import redact_beginning
-from turnwise_gateway.http.problem import MEDIA_TYPE
+from turnwise_gateway.http.problem import MEDIA_TYPE, all_told
 from turnwise_gateway.http.readable_json import readable
 from turnwise_gateway.http.root_path import inner_path
 from turnwise_gateway.openai_door.parameters import AS_LIST, AS_TEXT, UNSUPPORTED
@@ -150,10 +151,10 @@ class _Rewriting:
 def _missing(path: str) -> str | None:
     """Return what is to be said of a path that OpenAI has, and this server has not."""
     if _WITHOUT_VERSION.fullmatch(path):
-        return f"there is nothing at {path}; give the client a base_url that ends with /v1"
+        return f"there is nothing at {excerpt(path)}; give the client a base_url that ends with /v1"
     if _NOT_OFFERED.fullmatch(path):
         offered = "/v1/models, /v1/chat/completions and /v1/responses"
-        return f"there is nothing at {path}; of OpenAI's interface this server has {offered}"
+        return f"there is nothing at {excerpt(path)}; of OpenAI's interface this server has {offered}"
     return None
 
 
@@ -165,7 +166,8 @@ def _translated(status: int, problem: dict[str, Any]) -> tuple[int, dict[str, An
     param = _param(faults[0]["where"]) if faults else "model" if code == "unknown_task" else None
     code = UNSUPPORTED if unsupported else code
     if faults:
-        detail = "; ".join(f"{_param(fault['where']) or 'body'}: {fault['message']}" for fault in faults)
+        told = (f"{_param(fault['where']) or 'body'}: {fault['message']}" for fault in faults)
+        detail = all_told(told, problem.get("more_errors") or 0)
     status, code = _CODES.get(code, (400 if status == 422 else status, code))
     return status, error_body(status, detail, code, param)
 
