@@ -73,7 +73,7 @@ def fail(
 
 def take(store: Store, claim: Claim, target: Target) -> ProviderPlace | Room:
     with store.database.begin() as connection:
-        return store.worker.take_place(connection, claim, target, 10, "1")
+        return store.worker.take_place(connection, claim, target, 10, "1", in_place=False)
 
 
 def test_a_lone_failure_waits_by_itself_and_holds_nobody_else(

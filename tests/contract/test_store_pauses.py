@@ -169,7 +169,7 @@ def test_an_ask_that_waits_for_a_provider_holds_up_no_other_while_it_is_paused(p
 
     in_line = place.store.coordinator.next_in_line(place.queue, 10)
     with place.store.database.begin() as connection:
-        taken = place.store.worker.take_place(connection, first, target, 1, "call")
+        taken = place.store.worker.take_place(connection, first, target, 1, "call", in_place=False)
 
     assert in_line == []
     assert type(taken).__name__ == "ProviderPlace"

@@ -24,9 +24,11 @@ def target(**caps: float) -> Target:
     return Target(provider=provider, caps=Caps(**caps))  # type: ignore[arg-type]
 
 
-def take(store: Store, claim: Claim, of: Target, tokens: int = 10, call_no: str = "1") -> ProviderPlace | Room:
+def take(
+    store: Store, claim: Claim, of: Target, tokens: int = 10, call_no: str = "1", *, in_place: bool = False
+) -> ProviderPlace | Room:
     with store.database.begin() as connection:
-        return store.worker.take_place(connection, claim, of, tokens, call_no)
+        return store.worker.take_place(connection, claim, of, tokens, call_no, in_place=in_place)
 
 
 def place(store: Store, claim: Claim, of: Target, tokens: int = 10, call_no: str = "1") -> ProviderPlace:
@@ -159,6 +161,17 @@ def test_nobody_pushes_in_before_those_in_line(store: Store, queue: str, claims:
     assert isinstance(refused, Room) and refused.limit is not None
     wait(store, third, of)
     assert claimed(store, queue, first.worker_id).run.id == second.run.id
+
+
+def test_a_call_that_waits_in_its_worker_does_not_stand_behind_the_line(
+    store: Store, queue: str, claims: Claims
+) -> None:
+    of, (first, second) = target(concurrency=1), claims(2)
+    held = place(store, first, of)
+    wait(store, second, of)
+    store.worker.settle_place(first, held, 10, None)
+    assert isinstance(take(store, first, of, call_no="2", in_place=True), ProviderPlace)
+    assert store.worker.claim(queue, first.worker_id) is None
 
 
 def test_in_line_priority_and_tenants_decide_as_everywhere(store: Store, queue: str) -> None:

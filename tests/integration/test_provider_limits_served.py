@@ -13,7 +13,7 @@ from tests.support.either_database import database, postgres_url
 from tests.support.fleet import Fleet
 from tests.support.kept_values import kept
 
-from turnwise import App, ChatAgent, ChatAgentConfig, OpenAIGPTConfig, Task
+from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, OpenAIGPTConfig, Task
 from turnwise.base.ids import new_id
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
@@ -34,7 +34,16 @@ def url(database: Database) -> str:
     return database.url.render_as_string(hide_password=False)
 
 
-def desk(server: FakeLLMServer, **limits: Any) -> App:
+class Critic(ChatAgent):
+    """Drafts, and improves the draft: two calls of its model for one answer."""
+
+    async def llm_response_async(self, message: Any = None) -> ChatDocument | None:
+        draft = await super().llm_response_async(message)
+        assert draft is not None
+        return await super().llm_response_async("Improve: " + draft.content)
+
+
+def desk(server: FakeLLMServer, of: type[ChatAgent] = ChatAgent, **limits: Any) -> App:
     """One agent whose model is the server's; the key is the test's own, and with it the bucket."""
     key = SecretStr(new_id("key"))
     app = App("limits", version="1")
@@ -42,7 +51,7 @@ def desk(server: FakeLLMServer, **limits: Any) -> App:
     @app.task
     def desk() -> Task[Any]:
         llm = OpenAIGPTConfig(api_base=server.base_url, api_key=key, max_output_tokens=10, **limits)
-        return Task(ChatAgent(ChatAgentConfig(name="desk", llm=llm)), interactive=False)
+        return Task(of(ChatAgentConfig(name="desk", llm=llm)), interactive=False, single_round=of is Critic)
 
     return app
 
@@ -82,6 +91,17 @@ def test_an_ask_is_claimed_about_once_for_each_call_however_many_wait(url: str) 
         # Put off once, when nobody knew yet that it has to wait, and claimed with its place.
         assert max(most) <= 3
         assert sum(most) <= 2.2 * _MANY
+
+
+@pytest.mark.parametrize(
+    ("limits", "runs"), [({"max_concurrency": 1}, 6), ({"requests_per_minute": 1, "limit_window": 1.0}, 2)]
+)
+def test_an_answer_of_two_calls_pays_each_of_them_once(url: str, limits: dict[str, Any], runs: int) -> None:
+    with FakeLLMServer(RULES) as server:
+        with Fleet(url, desk(server, Critic, **limits)) as fleet:
+            ended = fleet.ended([fleet.submit("desk", "slow") for _ in range(runs)])
+        assert {(run.status, run.calls) for run in ended} == {("completed", 2)}
+        assert server.stats()["requests"] == 2 * runs
 
 
 def test_a_waiting_run_says_what_for_and_holds_no_worker(url: str) -> None:

@@ -88,19 +88,18 @@ class Providers(RecordPart):
             return "limits" if bucket.outage is None else "outage"
 
     def take_place(
-        self, connection: Connection, claim: Claim, target: Target, tokens: int, call_no: str
+        self, connection: Connection, claim: Claim, target: Target, tokens: int, call_no: str, *, in_place: bool
     ) -> ProviderPlace | Room:
         """A place for a call under `claim`, or when there may be one, in a transaction of the caller's.
 
-        The caller takes no lock after this one. Whoever stands in line comes first, but for a handler's calls: those
-        wait in their worker, which is another's place already. They wait for limits, and not for a provider that does
-        not answer.
+        The caller takes no lock after this one. Whoever stands in line comes first, but for calls that wait `in_place`:
+        those wait in their worker, which is another's place already. They wait for limits, and not for a provider that
+        does not answer.
         """
         bucket = lock_or_make(self._database, connection, target)
-        in_handler = claim.ask.responder != "llm"
-        probing = bucket.away and (in_handler or bucket.new_ask_probes())
+        probing = bucket.away and (in_place or bucket.new_ask_probes())
         room = bucket.room(tokens, probing=probing)
-        if room.limit is None and not probing and claim.ask.responder == "llm" and bucket.somebody_waits():
+        if room.limit is None and not probing and not in_place and bucket.somebody_waits():
             return Room(at=bucket.now, limit=bucket.open_for)
         return bucket.take(claim.ask, claim.token, tokens, call_no) if room.limit is None else room
 

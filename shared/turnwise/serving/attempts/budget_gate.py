@@ -71,10 +71,10 @@ def _first(own: T | None, setting: T | None) -> T | None:
 class ServedGate:
     """The payer of the calls under one claim; safe to use from many threads.
 
-    An ask of a model that has to wait is deferred (`CallDeferred`). A handler is not, because it would have to begin
-    again: its calls wait where they are for other calls and for providers, and are refused where only more budget
-    would help. `on_outage` is what its calls do while their provider does not answer, if their own policy does not
-    say: wait, or fail.
+    An ask of a model whose first call has to wait is deferred (`CallDeferred`). A handler is not, because it would have
+    to begin again, and neither is an ask that has made a call, which would be made and paid again. Such calls wait in
+    place for other calls and for providers, and are refused where only more budget would help. `on_outage` is what
+    calls do while their provider does not answer, if their own policy does not say: wait, or fail.
     """
 
     def __init__(
@@ -84,7 +84,8 @@ class ServedGate:
         # With its limits as they were then.
         self._run, self._limits_read = claim.run, store.clock.monotonic()
         self._places = spending.providers.places(claim) if spending.providers is not None else None
-        self._in_handler = claim.ask.responder != "llm"
+        # True where another attempt would do again what this one has done.
+        self._waits_in_place = claim.ask.responder != "llm"
         self.on_outage = spending.on_outage
         self._waits = (claim.run.on_limit or spending.on_limit) == "wait"
         self._tally = CallTally()
@@ -110,6 +111,7 @@ class ServedGate:
         collecting, self._collecting = self._collecting, None
         if collecting is not None and call.sent is not None:
             if collecting.response is not None:
+                self._waits_in_place = True
                 return BatchedHold(self._tally, call, collecting)
             collecting.check_waiting()
             hold = yield from self._reserving(collecting.priced(call))
@@ -137,7 +139,7 @@ class ServedGate:
             try:
                 answer: Answer | None = yield Effect(sync=reserve, awaited=partial(asyncio.to_thread, reserve))
             except DatabaseUnavailableError:
-                if not self._in_handler:  # nothing was called, so the ask can be released
+                if not self._waits_in_place:  # nothing was called, so the ask can be released
                     raise
                 again, answer = True, Wait(seconds=_LAST_LOOK, waiting_for=DatabaseWait())
             if answer is None:
@@ -177,7 +179,7 @@ class ServedGate:
 
     def _hold(self, call: ModelCall, max_tokens: int, no: int | None = None) -> ServedHold:
         hold = ServedHold(self._tally, self._places, self._work, call, max_tokens, no)
-        self._made = call, hold.part
+        self._made, self._waits_in_place = (call, hold.part), True
         return hold
 
     @property
@@ -188,7 +190,7 @@ class ServedGate:
         places = self._places
         if places is None or not places.bind(call):
             return None
-        return lambda transaction, call, _granted: places.take(transaction, call)
+        return lambda transaction, call, _granted: places.take(transaction, call, in_place=self._waits_in_place)
 
     def _reserve(self, no: int, call: ModelCall, take: Take | None, again: bool) -> Answer | None:
         """Ask the record, None if no limit is in force; what is known of earlier calls is settled on the way."""
@@ -206,14 +208,14 @@ class ServedGate:
         return answer
 
     def _wait(self, answer: BudgetRefusal | Wait | Stale, looks: int) -> Wait:
-        """Return what a handler's call has to wait for; raises what else the answer means."""
+        """Return what the call has to wait for in place; raises what else the answer means."""
         if isinstance(answer, Stale):
             raise CallCancelledError(
                 "the call was not made: its work was given to another worker, or its run has ended"
             )
         if isinstance(answer, BudgetRefusal):
             answer = self._wait_for_budget(answer, looks)
-        if not self._in_handler:
+        if not self._waits_in_place:
             raise CallDeferred(answer)
         return answer
 
@@ -224,7 +226,7 @@ class ServedGate:
             # Other runs hold what is missing, and will hardly use all of it.
             times = max(looks, self._claim.ask.deferrals)
             return Wait(seconds=backoff(times + 1, _FIRST_LOOK, _LAST_LOOK), waiting_for=waiting_for)
-        if not self._waits or self._in_handler or refusal.amount.cost is None:
+        if not self._waits or self._waits_in_place or refusal.amount.cost is None:
             raise refusal.error(self)
         end = period_end((scope, refusal.budget.scope_id)) if scope != "run" else None
         asked_at = self._claim.ask.claimed_at or self._claim.ask.created_at

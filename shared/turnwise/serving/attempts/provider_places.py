@@ -124,15 +124,18 @@ class Places:
                 return False
         return self._providers.limits(target)
 
-    def take(self, transaction: RunTransaction, call: ModelCall) -> Wait | None:
-        """Take a place in the transaction that puts room aside, after all its other locks; or what to wait for."""
+    def take(self, transaction: RunTransaction, call: ModelCall, *, in_place: bool) -> Wait | None:
+        """Take a place in the transaction that puts room aside, after all its other locks; or what to wait for.
+
+        `in_place`: the call waits in its worker.
+        """
         target = call.target
         assert target is not None, "only calls that a limit binds take a place"
         with self._lock:
             self._last += 1
             no = str(self._last)
         tokens = call.likely_tokens
-        taken = self._store.take_place(transaction.connection, self._claim, target, tokens, no)
+        taken = self._store.take_place(transaction.connection, self._claim, target, tokens, no, in_place=in_place)
         if taken.limit == "outage" if isinstance(taken, Room) else taken.probes:
             self._providers.failing(target.provider)
         if isinstance(taken, Room):
