@@ -31,8 +31,10 @@ def take(
         return store.worker.take_place(connection, claim, of, tokens, call_no, in_place=in_place)
 
 
-def place(store: Store, claim: Claim, of: Target, tokens: int = 10, call_no: str = "1") -> ProviderPlace:
-    taken = take(store, claim, of, tokens, call_no)
+def place(
+    store: Store, claim: Claim, of: Target, tokens: int = 10, call_no: str = "1", *, in_place: bool = False
+) -> ProviderPlace:
+    taken = take(store, claim, of, tokens, call_no, in_place=in_place)
     assert isinstance(taken, ProviderPlace)
     return taken
 
@@ -172,6 +174,89 @@ def test_a_call_that_waits_in_its_worker_does_not_stand_behind_the_line(
     store.worker.settle_place(first, held, 10, None)
     assert isinstance(take(store, first, of, call_no="2", in_place=True), ProviderPlace)
     assert store.worker.claim(queue, first.worker_id) is None
+
+
+@pytest.fixture
+def ranked(store: Store, queue: str) -> Callable[..., list[Claim]]:
+    """Claims of asks with these priorities, in this order."""
+
+    def make(*priorities: int) -> list[Claim]:
+        worker = new_worker(store, queue)
+        made = []
+        for priority in priorities:
+            asked_run(store, queue, priority=priority)
+            made.append(claimed(store, queue, worker))
+        return made
+
+    return make
+
+
+def test_those_in_line_leave_its_place_to_a_call_that_waits_in_its_worker(
+    store: Store, queue: str, ranked: Callable[..., list[Claim]]
+) -> None:
+    of, (first, urgent, in_line, late) = target(concurrency=1), ranked(0, 5, 0, 0)
+    held = place(store, first, of)
+    refused = take(store, urgent, of, in_place=True)
+    assert isinstance(refused, Room) and refused.limit == "concurrency"
+    store.worker.settle_place(first, held, 10, None)
+    assert isinstance(take(store, late, of), Room), "no one stands in line, but the place is the urgent one's"
+    wait(store, in_line, of)
+    assert store.worker.claim(queue, first.worker_id) is None
+
+    held = place(store, urgent, of, call_no="2", in_place=True)
+
+    store.worker.settle_place(urgent, held, 10, None)
+    assert claimed(store, queue, first.worker_id).run.id == in_line.run.id
+
+
+def test_who_comes_before_it_in_line_does_not_wait_for_a_call_in_a_worker(
+    store: Store, queue: str, ranked: Callable[..., list[Claim]]
+) -> None:
+    of, (first, urgent, slow) = target(concurrency=1), ranked(0, 5, 0)
+    held = place(store, first, of)
+    wait(store, urgent, of)
+    assert isinstance(take(store, slow, of, in_place=True), Room)
+    store.worker.settle_place(first, held, 10, None)
+    assert claimed(store, queue, first.worker_id).run.id == urgent.run.id
+
+
+def test_of_calls_that_wait_in_their_workers_the_more_urgent_one_is_next(
+    store: Store, ranked: Callable[..., list[Claim]]
+) -> None:
+    of, (first, urgent, slow) = target(concurrency=1), ranked(0, 5, 0)
+    held = place(store, first, of)
+    for claim in (slow, urgent):
+        assert isinstance(take(store, claim, of, in_place=True), Room)
+    store.worker.settle_place(first, held, 10, None)
+    assert isinstance(take(store, slow, of, in_place=True), Room)
+    assert isinstance(take(store, urgent, of, in_place=True), ProviderPlace)
+
+
+def test_a_call_that_waits_in_its_worker_keeps_one_place_and_no_more(
+    store: Store, queue: str, ranked: Callable[..., list[Claim]]
+) -> None:
+    of, (first, second, urgent, *others) = target(concurrency=2), ranked(0, 0, 5, 0, 0)
+    held = [place(store, claim, of) for claim in (first, second)]
+    assert isinstance(take(store, urgent, of, in_place=True), Room)
+    for claim in others:
+        wait(store, claim, of)
+    for claim, of_claim in zip((first, second), held, strict=True):
+        store.worker.settle_place(claim, of_claim, 10, None)
+    assert claimed(store, queue, first.worker_id).run.id == others[0].run.id
+    assert store.worker.claim(queue, first.worker_id) is None
+    assert isinstance(take(store, urgent, of, call_no="2", in_place=True), ProviderPlace)
+
+
+def test_a_large_call_in_a_worker_is_not_overtaken_by_small_ones(
+    store: Store, queue: str, ranked: Callable[..., list[Claim]]
+) -> None:
+    of, (first, large, small) = target(tokens=100), ranked(0, 0, 0)
+    held = place(store, first, of, tokens=60)
+    assert isinstance(take(store, large, of, tokens=80, in_place=True), Room)
+    assert isinstance(take(store, small, of, tokens=30), Room)
+    store.worker.settle_place(first, held, 0, None)
+    assert isinstance(take(store, large, of, tokens=80, in_place=True), ProviderPlace)
+    assert isinstance(take(store, small, of, tokens=20), ProviderPlace)
 
 
 def test_in_line_priority_and_tenants_decide_as_everywhere(store: Store, queue: str) -> None:

@@ -13,7 +13,7 @@ from tests.support.either_database import database, postgres_url
 from tests.support.fleet import Fleet
 from tests.support.kept_values import kept
 
-from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, OpenAIGPTConfig, Task
+from turnwise import App, ChatAgent, ChatAgentConfig, ChatDocument, OpenAIGPTConfig, Task, ToolMessage
 from turnwise.base.ids import new_id
 from turnwise.processes.settings import load_settings
 from turnwise.record.database.database import Database
@@ -161,6 +161,50 @@ def test_places_go_to_tenants_by_weight_and_not_to_who_came_with_a_flood(url: st
     # At first not everybody stands in line yet, at last only the light are left.
     counts = Counter(model.order[10:34])
     assert 15 <= counts["heavy"] <= 21, model.order
+
+
+class Consult(ToolMessage):
+    """Asks a model in its handler."""
+
+    request: str = "consult"
+    purpose: str = "To ask an expert."
+    _effect = "read_only"
+
+
+class Boss(ChatAgent):
+    """Asks an expert in a handler, who is no part of the team."""
+
+    expert: Any = None
+
+    def consult(self, _: Consult) -> str:
+        said = self.expert.run("expert")
+        return f"DONE {said.content}" if said is not None else "nothing"
+
+
+def consulting(app: App, bosses: FakeLLMServer) -> None:
+    """Add a task whose handler calls the model of the task `desk`, and whose own model is another server's."""
+    expert = app.tree("desk").agents["desk"].config.llm
+
+    @app.task
+    def consult() -> Task[Any]:
+        boss = Boss(ChatAgentConfig(name="boss", llm=OpenAIGPTConfig(api_base=bosses.base_url, api_key=SecretStr("k"))))
+        boss.enable_message(Consult)
+        boss.expert = Task(ChatAgent(ChatAgentConfig(name="expert", llm=expert)), interactive=False)
+        return Task(boss, interactive=False)
+
+
+def test_a_call_in_a_handler_gets_its_place_before_those_in_line_who_come_later(url: str) -> None:
+    model = Served()
+    calls = [{"reply": '{"request": "consult"}'}]
+    with FakeLLMServer(model) as server, FakeLLMServer(calls) as bosses:
+        app = desk(server, max_concurrency=1)
+        consulting(app, bosses)
+        with Fleet(url, app) as fleet:
+            runs = [fleet.submit("desk", "later") for _ in range(20)]
+            runs.append(fleet.submit("consult", priority=5))
+            runs += [fleet.submit("desk", "later") for _ in range(100)]
+            fleet.ended(runs, seconds=100)
+    assert model.order.index("expert") < 60, model.order
 
 
 def test_a_higher_priority_gets_the_next_place(url: str) -> None:

@@ -222,7 +222,7 @@ class Claims(RecordPart):
             if deferral.collect is not None:
                 keep_request(transaction, ask, claim.token, deferral.collect)
             if wait is not None and down is None:
-                wait_for_room(self._database, transaction.connection, wait)
+                wait_for_room(self._database, transaction.connection, ask, wait)
         return True
 
     def _claim_at_once(self, queue: str, worker_id: str, version: str | None) -> Claim | _Look | None:

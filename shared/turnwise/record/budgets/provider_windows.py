@@ -7,8 +7,9 @@ over.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import cast
+from typing import Any, cast
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -17,6 +18,8 @@ from turnwise.models.limits.outage import PROBE_SECONDS, Outage
 from turnwise.models.limits.provider import Target
 from turnwise.models.limits.window import Caps, LimitKind, Room, Window
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
+from turnwise.record.budgets import waiting_calls
+from turnwise.record.budgets.waiting_calls import WaitingCall
 from turnwise.record.database import driver
 from turnwise.record.database.budget_tables import provider_buckets, provider_calls
 from turnwise.record.database.columns import ONE, Document, Seconds, now, word
@@ -29,10 +32,12 @@ from turnwise.record.values.records import AskRecord, Json, ProviderPlace
 _buckets = provider_buckets
 # No one says when the next call ends, but that it ended opens the bucket; this is for the case that no one could.
 _LOOK_AGAIN = 2.0
+# The same for a call in a worker that a place is kept for: the place is idle until it looks.
+_LOOK_SOON = 0.5
 
-_LOOK = sa.select(_buckets.c.caps, _buckets.c.window, _buckets.c.open_at, _buckets.c.open_for).where(
-    _buckets.c.id == sa.bindparam("bucket")
-)
+_LOOK = sa.select(
+    _buckets.c.caps, _buckets.c.window, _buckets.c.open_at, _buckets.c.open_for, _buckets.c.waiting
+).where(_buckets.c.id == sa.bindparam("bucket"))
 _LOCK = _LOOK.with_for_update()
 _NOW = sa.select(now())
 _SAVE = (
@@ -43,6 +48,7 @@ _SAVE = (
         window=sa.bindparam("new_window", type_=Document),
         open_at=sa.bindparam("new_open_at", type_=Seconds),
         open_for=sa.bindparam("new_open_for", type_=sa.Text),
+        waiting=sa.bindparam("new_waiting", type_=Document),
     )
 )
 _UNDER_WAY = (
@@ -93,16 +99,16 @@ CLOSED = sa.select(_buckets.c.id).where(_buckets.c.open_at > now())
 class Bucket:
     """A bucket whose row this transaction holds; `save` writes what was changed."""
 
-    def __init__(
-        self, connection: Connection, id: str, caps: Caps, window: Window, open_at: float, open_for: str | None
-    ) -> None:
+    def __init__(self, connection: Connection, id: str, row: Sequence[Any]) -> None:
+        caps, window, open_at, open_for, waiting = row
         self._connection = connection
-        self.id, self.caps, self.window = id, caps, window
-        self._open_at = open_at
+        self.id, self.caps, self.window = id, Caps(**caps), Window.load(window)
+        self._open_at: float = open_at
         self.outage = Outage.load(open_for)
         self._open_for = None if self.outage is not None else open_for
         # Read after the lock, so that no one who waited for it counts at a time that is past.
         self.now = float(driver.fetch(connection, _NOW, {})[0][0])
+        self._waiting = waiting_calls.load(waiting, self.now)
 
     @property
     def open_for(self) -> LimitKind:
@@ -128,16 +134,42 @@ class Bucket:
         """
         return self.limits.any or self.window.closed_until > 0 or self.outage is not None
 
-    def room(self, tokens: int, *, probing: bool = False) -> Room:
-        """Return when a call of so many tokens has room; one that probes whether the provider is back heeds limits
-        alone.
+    def room(self, tokens: int, ask: AskRecord, *, probing: bool = False) -> Room:
+        """Return when a call of so many tokens under the ask has room; one that probes whether the provider is back
+        heeds limits alone.
+
+        Calls that wait in their workers and come before it have their places kept for them.
         """
-        limits = self.limits
         if self.away and not probing and self._open_at > self.now:
             return Room(at=self._open_at, limit="outage")
-        room = self.window.room(limits, tokens, self.now)
-        if room.limit is None and limits.concurrency is not None and self._under_way() >= limits.concurrency:
-            return Room(at=self.now + _LOOK_AGAIN, limit="concurrency")
+        room = self._room(tokens, before := self._before(ask))
+        if room.limit is None or not before:
+            return room
+        # A place may be free already, and is, as soon as those that it is kept for are given up.
+        return Room(at=min(room.at, *(call.until for call in before)), limit=room.limit)
+
+    def _room(self, tokens: int, before: Sequence[WaitingCall]) -> Room:
+        limits, window = self.limits, self.window
+        for call in before:
+            window, _ = window.take(limits, call.tokens, self.now)
+        room = window.room(limits, tokens, self.now)
+        if room.limit is not None or limits.concurrency is None:
+            return room
+        if self._under_way() + len(before) < limits.concurrency:
+            return room
+        return Room(at=self.now + _LOOK_AGAIN, limit="concurrency")
+
+    def _before(self, ask: AskRecord) -> list[WaitingCall]:
+        return [call for call in self._waiting if call.comes_before(ask)]
+
+    def wait_in_place(self, ask: AskRecord, tokens: int, room: Room) -> Room:
+        """Note that a call under the ask waits in its worker for that room, and return when it is to look again."""
+        is_kept_one = len(self._before(ask)) < (self.limits.concurrency or 1)
+        if is_kept_one and room.limit in ("tokens", "concurrency"):  # no one knows when a call ends, and what it used
+            room = Room(at=min(room.at, self.now + _LOOK_SOON), limit=room.limit)
+        others = [call for call in self._waiting if not call.is_of(ask)]
+        self._waiting = (*others, WaitingCall.of(ask, tokens, self.now, room.at))
+        self.save()
         return room
 
     def somebody_waits(self) -> bool:
@@ -150,6 +182,7 @@ class Bucket:
         if limits.concurrency is not None:
             driver.run(self._connection, _BEGIN, [self._call(ask, token, call_no)])
         self.window, place = self.window.take(limits, tokens, self.now)
+        self._waiting = tuple(call for call in self._waiting if not call.is_of(ask))
         if self.away:
             self._open_at = self.now + PROBE_SECONDS
         self.save()
@@ -225,7 +258,8 @@ class Bucket:
         values = {"new_caps": asdict(self.caps), "new_window": self.window.dump()}
         reason = self.outage.dump() if self.outage is not None else self._open_for
         opening = {"new_open_at": self._open_at, "new_open_for": reason}
-        driver.run(self._connection, _SAVE, [{"of_bucket": self.id} | values | opening])
+        waiting = {"new_waiting": waiting_calls.dump(self._waiting)}
+        driver.run(self._connection, _SAVE, [{"of_bucket": self.id} | values | opening | waiting])
 
     def places(self, most: int) -> int:
         """Return how many calls have room at once, as far as that is known; at most `most`."""
@@ -255,10 +289,7 @@ class Bucket:
 def lock(connection: Connection, bucket: str) -> Bucket | None:
     """The bucket, locked; None if there is none."""
     rows = driver.fetch(connection, _LOCK, {"bucket": bucket})
-    if not rows:
-        return None
-    caps, window, open_at, open_for = rows[0]
-    return Bucket(connection, bucket, Caps(**caps), Window.load(window), open_at, open_for)
+    return Bucket(connection, bucket, rows[0]) if rows else None
 
 
 def lock_or_make(database: Database, connection: Connection, target: Target) -> Bucket:
@@ -284,7 +315,4 @@ def lock_or_make(database: Database, connection: Connection, target: Target) -> 
 def look(connection: Connection, bucket: str) -> Bucket | None:
     """The bucket as it is, without a lock, to be read only."""
     rows = driver.fetch(connection, _LOOK, {"bucket": bucket})
-    if not rows:
-        return None
-    caps, window, open_at, open_for = rows[0]
-    return Bucket(connection, bucket, Caps(**caps), Window.load(window), open_at, open_for)
+    return Bucket(connection, bucket, rows[0]) if rows else None

@@ -93,15 +93,17 @@ class Providers(RecordPart):
         """A place for a call under `claim`, or when there may be one, in a transaction of the caller's.
 
         The caller takes no lock after this one. Whoever stands in line comes first, but for calls that wait `in_place`:
-        those wait in their worker, which is another's place already. They wait for limits, and not for a provider that
-        does not answer.
+        those wait in their worker, which is another's place already. They are noted, so that those in line who come
+        after them leave them their places. They wait for limits, and not for a provider that does not answer.
         """
         bucket = lock_or_make(self._database, connection, target)
         probing = bucket.away and (in_place or bucket.new_ask_probes())
-        room = bucket.room(tokens, probing=probing)
+        room = bucket.room(tokens, claim.ask, probing=probing)
         if room.limit is None and not probing and not in_place and bucket.somebody_waits():
             return Room(at=bucket.now, limit=bucket.open_for)
-        return bucket.take(claim.ask, claim.token, tokens, call_no) if room.limit is None else room
+        if room.limit is None:
+            return bucket.take(claim.ask, claim.token, tokens, call_no)
+        return bucket.wait_in_place(claim.ask, tokens, room) if in_place else room
 
     def settle_place(
         self,
@@ -184,11 +186,11 @@ class ProviderLines(RecordPart):
         return found[:most]
 
 
-def wait_for_room(database: Database, connection: Connection, wait: ProviderWait) -> None:
+def wait_for_room(database: Database, connection: Connection, ask: AskRecord, wait: ProviderWait) -> None:
     """Close the bucket, if it has no room for a call that was deferred; its ask is marked by the caller."""
     bucket = lock_or_make(database, connection, wait.target)
     bucket.forget_the_dead()
-    room = bucket.room(wait.tokens)
+    room = bucket.room(wait.tokens, ask)
     if room.limit is not None:
         bucket.close(room)
 
@@ -214,7 +216,7 @@ def _go_on(connection: Connection, bucket: Bucket) -> None:
 def room_of_ask(connection: Connection, ask: AskRecord) -> tuple[Bucket, Room] | None:
     """The bucket that an ask waits for, locked, and when that has room for it; None if there is no such bucket."""
     bucket = lock(connection, ask.bucket) if ask.bucket is not None else None
-    return (bucket, bucket.room(ask.bucket_tokens or 0)) if bucket is not None else None
+    return (bucket, bucket.room(ask.bucket_tokens or 0, ask)) if bucket is not None else None
 
 
 def _old_news(announced: RateLimits, held: ProviderPlace) -> bool:

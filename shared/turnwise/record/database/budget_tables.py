@@ -73,6 +73,8 @@ provider_buckets = sa.Table(
     # Asks that wait for this provider are not claimed before then, because of that limit.
     sa.Column("open_at", Seconds, nullable=False, server_default="0"),
     sa.Column("open_for", sa.Text),
+    # Calls that wait for it in their workers, and stand in no line (`budgets.waiting_calls`); NULL for none.
+    sa.Column("waiting", Document),
 )
 
 provider_calls = sa.Table(  # those under way, where their number is limited

@@ -20,7 +20,7 @@ from turnwise.record.database import (  # `metadata` has to know all
 from turnwise.record.database.columns import Document, Money, Seconds, Tags, status_is
 from turnwise.record.states import UNFINISHED, AskStatus, RunStatus
 
-SCHEMA_VERSION = "0021"
+SCHEMA_VERSION = "0022"
 
 metadata = columns.metadata
 _unfinished = sa.text(status_is(*UNFINISHED))

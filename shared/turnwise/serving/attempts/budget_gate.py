@@ -20,6 +20,7 @@ from turnwise.models.limits.provider import ProviderWait
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.record.budgets.budgets import NO_SCOPE_LIMITS, ScopeLimits, period_end
 from turnwise.record.budgets.reservations import Answer, Stale, Take
+from turnwise.record.budgets.waiting_calls import LONGEST_LOOK
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.tenants.tenant import NO_OWN_LIMITS, TenantLimits
 from turnwise.record.values.outcomes import CallUsage, ProviderDown
@@ -33,7 +34,7 @@ from turnwise.serving.attempts.work_times import Part, Work
 T = TypeVar("T")
 
 # Seconds between two looks, while other calls under way hold what is missing: at first, and at most.
-_FIRST_LOOK, _LAST_LOOK = 0.5, 30.0
+_FIRST_LOOK, _LAST_LOOK = 0.5, LONGEST_LOOK
 # Seconds after which a call looks for limits that its run was given meanwhile: a handler may make many calls.
 _LIMITS_SECONDS = 1.0
 # How long a run that waits for more budget is left alone; who raises a limit wakes it.
