@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
 import sqlalchemy as sa
 from tests.e2e.waiting import until
+from tests.support.interruption import until_it_waits
 from tests.support.kept_values import kept
 from tests.support.store_parts import asked_run, claimed, lose, new_ask, new_queue, new_worker
 
@@ -376,6 +378,26 @@ def test_a_sweep_that_was_held_up_leaves_the_living_the_time_to_renew_their_leas
     assert run.id not in _expire(store)
     assert store.process.beat(worker)
     store.coordinator.wait_one_lease(0.9)  # within what a busy machine takes
+    _lapse(store, worker)
+    until(lambda: run.id in _expire(store), "it to be found", every=0.01)
+
+
+def test_a_lock_on_the_table_of_workers_ends_no_lease(database: Database) -> None:
+    if not database.is_postgres:
+        pytest.skip("SQLite lets one writer in at a time")
+    store, queue = Store(database, lease_seconds=0.5), new_queue()
+    run = asked_run(store, queue)
+    worker = new_worker(store, queue)
+    claimed(store, queue, worker)
+    _lapse(store, worker)
+
+    with ThreadPoolExecutor(1) as pool:
+        with database.begin() as other:  # as ALTER TABLE and VACUUM FULL have it, with all beats waiting
+            other.exec_driver_sql("LOCK TABLE workers IN ACCESS EXCLUSIVE MODE")
+            sweep = pool.submit(_expire, store)
+            until_it_waits(store, sweep.done)
+        assert run.id not in sweep.result(timeout=10)
+    assert store.process.beat(worker)
     _lapse(store, worker)
     until(lambda: run.id in _expire(store), "it to be found", every=0.01)
 

@@ -18,6 +18,7 @@ from turnwise.record.asks.lost_attempts import take_over
 from turnwise.record.asks.pause_conditions import ASK_IS_PAUSED
 from turnwise.record.budgets.reservations import OrphanedReservations
 from turnwise.record.database.columns import now, parts_of, word
+from turnwise.record.database.faults import is_lock_timeout
 from turnwise.record.database.rows import ASK, ask_of
 from turnwise.record.database.schema import asks, runs, sweep_leases, workers
 from turnwise.record.database.status_statements import status_in
@@ -40,6 +41,8 @@ _CLOCK_WAS_SET = 1.0
 # Whatever held a sweep up for this part of a lease, and so many seconds, may have held up the beats of living workers.
 _HELD_UP, _HELD_UP_LEAST = 0.5, 1.0
 
+# The lock of a beat. Whoever keeps a sweep from it keeps all beats from it, too, so it is not waited for. PostgreSQL's.
+_LOCK_AS_BEATS_DO = sa.text("LOCK TABLE workers IN ROW EXCLUSIVE MODE NOWAIT")
 _LAPSE = (
     sa.update(workers)
     .where(workers.c.state == word("alive"), workers.c.lease_until < now())
@@ -178,7 +181,7 @@ class Sweep(OrphanedReservations):
 
         To be called when a sweeper starts, and after it slept `held_up` seconds longer than it should, since its
         process was stopped, or the machine: less than half a lease changes nothing. A sweep that finds the database
-        away, or is held up, does it by itself.
+        away or the beats locked out, or is held up, does it by itself.
         """
         if held_up > max(_HELD_UP_LEAST, _HELD_UP * self._core.lease_seconds):
             self._quiet_until = self.clock.monotonic() + self._core.lease_seconds
@@ -188,23 +191,9 @@ class Sweep(OrphanedReservations):
 
         An ask that has been claimed `max_attempts` times is parked instead: a person has to say how to continue.
         """
-        began = self.clock.monotonic()
         try:
-            if self._is_quiet():
+            if not self._lapse():
                 return []
-            with self._database.begin() as connection:
-                was_set = self._clock_was_set(connection)
-                # Until here it may have waited for a database that hung, or for another who wrote, as the beats have.
-                self.wait_one_lease(self.clock.monotonic() - began)
-                if was_set:
-                    self.wait_one_lease()
-                if self._is_quiet():
-                    return []
-                if self._restarted_lately(connection):
-                    return []
-                lost = connection.execute(_LAPSE).all()
-                connection.execute(_FORGET)
-            _tell_lost(lost)
             taken = self._retake_lost()
             self.settle_orphans()
             return taken
@@ -250,6 +239,32 @@ class Sweep(OrphanedReservations):
         with self._database.begin() as connection:
             rows = connection.execute(_TOP_UP if version is None else _TOP_UP_PINNED, given).all()
         return sorted((ask_of(row) for row in rows), key=lambda ask: (-ask.priority, ask.created_at))
+
+    def _lapse(self) -> bool:
+        """Declare those dead whose lease has ended; return False if the living may have been unable to renew theirs."""
+        began = self.clock.monotonic()
+        if self._is_quiet():
+            return False
+        try:
+            with self._database.begin() as connection:
+                if self._database.is_postgres:
+                    connection.execute(_LOCK_AS_BEATS_DO)
+                was_set = self._clock_was_set(connection)
+                # Until here it may have waited for a database that hung, or for another who wrote, as the beats have.
+                self.wait_one_lease(self.clock.monotonic() - began)
+                if was_set:
+                    self.wait_one_lease()
+                if self._is_quiet() or self._restarted_lately(connection):
+                    return False
+                lost = connection.execute(_LAPSE).all()
+                connection.execute(_FORGET)
+        except DatabaseUnavailableError as error:
+            if not is_lock_timeout(error.__cause__):
+                raise
+            self.wait_one_lease()
+            return False
+        _tell_lost(lost)
+        return True
 
     def _is_quiet(self) -> bool:
         return self._quiet_until is not None and self.clock.monotonic() < self._quiet_until
