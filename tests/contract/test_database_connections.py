@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from psycopg import sql
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ProgrammingError
+from tests.support.databases import postgres_server
+from tests.support.services import migrated_postgres
 
 from turnwise.errors import DatabaseUnavailableError
 from turnwise.record.database.database import Database
@@ -126,3 +129,32 @@ def test_a_transaction_that_rested_for_too_long_is_an_outage_for_its_process_and
         assert connection.exec_driver_sql("SELECT 1").scalar_one() == 1
     frozen.close()
     alive.close()
+
+
+@pytest.mark.postgres
+def test_a_statement_and_a_connection_that_the_server_ended_are_told_from_a_server_that_is_away(
+    postgres_url: str,
+) -> None:
+    database = Database(postgres_url, pool_size=1)
+
+    cut_off = r"cut off a statement,.*due to statement timeout"
+    with pytest.raises(DatabaseUnavailableError, match=cut_off), database.begin() as connection:
+        connection.exec_driver_sql("SET LOCAL statement_timeout = '10ms'")
+        connection.exec_driver_sql("SELECT pg_sleep(30)")
+    ended = r"ended a connection \(.*due to administrator command"
+    with pytest.raises(DatabaseUnavailableError, match=ended), database.begin() as connection:
+        connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+    database.close()
+
+
+@pytest.mark.postgres
+def test_a_database_that_is_closed_to_connections_is_told_from_a_server_that_is_away() -> None:
+    with migrated_postgres() as url:
+        database = Database(url)
+        with psycopg.connect(postgres_server(), autocommit=True) as administrator:
+            name = sql.Identifier(make_url(url).database or "")
+            administrator.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
+        with pytest.raises(DatabaseUnavailableError, match="takes no connections now") as told:
+            database.check_schema()
+        database.close()
+    assert "start PostgreSQL" not in str(told.value)

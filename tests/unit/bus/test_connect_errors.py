@@ -23,6 +23,11 @@ _SERVER = 'connection failed: connection to server at "10.0.0.7", port 5432 fail
         (_SERVER + 'FATAL: no pg_hba.conf entry for host "10.0.0.9", user "app"', "permission", "pg_hba.conf"),
         (_SERVER + 'FATAL: permission denied for database "turnwise"', "permission", "GRANT CONNECT"),
         (_SERVER + 'FATAL: role "app" is not permitted to log in', "permission", "administrator"),
+        (
+            _SERVER + 'FATAL: database "turnwise" is not currently accepting connections',
+            "closed",
+            "ALLOW_CONNECTIONS true",
+        ),
         (_SERVER + "FATAL: sorry, too many clients already", "too_many", "TURNWISE_DATABASE_CONNECTIONS"),
         (
             _SERVER + "FATAL: remaining connection slots are reserved for roles with the SUPERUSER attribute",

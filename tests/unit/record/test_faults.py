@@ -32,7 +32,13 @@ from turnwise.record.database.faults import translated
         ),
         (psycopg.errors.TransactionTimeout("terminating connection"), "gave up a transaction, .* try again"),
         (psycopg.errors.DataCorrupted("invalid page"), "met an error of its own .*; look at the log of its server"),
-        (psycopg.errors.AdminShutdown("terminating connection"), "does not answer .*; start PostgreSQL"),
+        (
+            psycopg.errors.IdleInTransactionSessionTimeout("terminating connection"),
+            "gave up a transaction, .* try again",
+        ),
+        (psycopg.errors.QueryCanceled("canceling statement"), "cut off a statement, .* raise statement_timeout"),
+        (psycopg.errors.AdminShutdown("terminating connection"), "ended a connection .*; try again, or start"),
+        (psycopg.errors.CrashShutdown("terminating connection"), "ended a connection .*; try again, or start"),
         (psycopg.OperationalError("server closed the connection unexpectedly"), "does not answer"),
     ],
 )

@@ -15,6 +15,7 @@ Kind = Literal[
     "missing_role",
     "password",
     "permission",
+    "closed",
     "too_many",
     "starting",
     "tls",
@@ -62,11 +63,19 @@ _FAULTS: tuple[tuple[str, ConnectFault], ...] = (
         ),
     ),
     (
-        r"no pg_hba\.conf entry|permission denied for database|is not permitted to log in|does not accept connections$",
+        r"no pg_hba\.conf entry|permission denied for database|is not permitted to log in",
         ConnectFault(
             kind="permission",
             found="cannot be opened: its server does not let this user in from here",
             cure="have an administrator of the server allow it (pg_hba.conf, GRANT CONNECT), or " + _CORRECT,
+        ),
+    ),
+    (
+        r"is not currently accepting connections",
+        ConnectFault(
+            kind="closed",
+            found="takes no connections now",
+            cure="have an administrator allow them again (ALTER DATABASE ... ALLOW_CONNECTIONS true), or " + _CORRECT,
         ),
     ),
     (

@@ -27,6 +27,11 @@ _OF_STATEMENTS = (psycopg.ProgrammingError, psycopg.IntegrityError, sqlite3.Prog
 _OF_VALUES = (psycopg.DataError, sqlite3.DataError, OverflowError, UnicodeError, RecursionError)
 # By SQLSTATE, of a PostgreSQL that answered: the end of the sentence "the database URL ...", and the cure.
 _GIVEN_UP = ("gave up a transaction, of which nothing was kept", "try again")
+_CUT_OFF = (
+    "cut off a statement, of whose transaction nothing was kept",
+    "try again, or raise statement_timeout where that is too short",
+)
+_ENDED = ("ended a connection", "try again, or start PostgreSQL if it was stopped")
 _OWN_ERROR = ("met an error of its own", "look at the log of its server")
 _READ_ONLY = "25006"
 _NOT_ALLOWED = "42501"
@@ -36,6 +41,7 @@ _BY_STATE = {
         "takes no writes now: it is a standby, or was made read-only",
         "wait for the failover, make it writable, or correct TURNWISE_DATABASE_URL",
     ),
+    "25P03": _GIVEN_UP,  # idle for too long in a transaction
     "25P04": _GIVEN_UP,  # transaction timeout
     "40001": _GIVEN_UP,  # serialization failure
     "40P01": _GIVEN_UP,  # deadlock
@@ -45,6 +51,9 @@ _BY_STATE = {
         "have it granted, or run `turnwise migrate` as the services' user, who then owns the tables",
     ),
     "53100": ("has no room left on its disk", "free some at its server, or add some"),
+    "57014": _CUT_OFF,  # statement timeout, or someone cancelled it
+    "57P01": _ENDED,  # by an administrator, or the server is stopped
+    "57P02": _ENDED,  # another process of the server has crashed
     "XX000": _OWN_ERROR,
     "XX001": _OWN_ERROR,  # damaged data
     "XX002": _OWN_ERROR,  # a damaged index
