@@ -63,9 +63,13 @@ class IdlePoll:
         """Begin to look, on a thread of its own."""
         self._thread = self._clock.start("turnwise-idle-poll", self._work)
 
+    def stop_looking(self) -> None:
+        """Look no more; what was begun is answered."""
+        self._stopping.set()
+
     def stop(self) -> None:
         """Look no more; returns when what was begun is answered."""
-        self._stopping.set()
+        self.stop_looking()
         if self._thread is not None:
             self._thread.join()
         for thread in self._serving:

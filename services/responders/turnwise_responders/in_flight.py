@@ -69,10 +69,6 @@ class InFlight:
         with self._lock:
             del self._works[cancellation]
 
-    def __len__(self) -> int:
-        """Return the number of answers in hand."""
-        return len(self._works)
-
     def cut(self) -> None:
         """Cancel all answers in hand, so that their asks are released."""
         with self._lock:

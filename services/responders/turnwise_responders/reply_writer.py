@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from turnwise.base.clock import Event
 from turnwise.base.postgres import LONGEST_MOVE
 from turnwise.errors import (
     DatabaseUnavailableError,
@@ -44,19 +43,28 @@ class Written(NamedTuple):
 
 
 class ReplyWriter:
-    """Writes replies, each with the run's next move if there is a `mover`; `stopping` ends waits for the database."""
+    """Writes replies, each with the run's next move if there is a `mover`.
+
+    `ends_within` waits for so many seconds, and returns whether this process may by then wait no longer for the
+    database; it comes back before if so.
+    """
 
     def __init__(
-        self, record: WorkerRole, mover: Mover | None, observers: Observers, holdings: ClaimedAsks, stopping: Event
+        self,
+        record: WorkerRole,
+        mover: Mover | None,
+        observers: Observers,
+        holdings: ClaimedAsks,
+        ends_within: Callable[[float], bool],
     ) -> None:
         self._record = record
         self._mover = mover
         self._observers = observers
         self._holdings = holdings
-        self._stopping = stopping
+        self._ends_within = ends_within
 
     def write(self, claim: Claim, reply: Reply, carrier: RunCarrier, moves: list[Moved]) -> Written | None:
-        """Write the reply, and return what was written; None if this process had to stop before it could.
+        """Write the reply, and return what was written; None if this process had to end before it could.
 
         The lease is renewed as long as this process lives, so no one else would write it. A reply that no database
         takes becomes an error on record, and if its usage is what cannot be kept, all that was reserved counts.
@@ -121,8 +129,12 @@ class ReplyWriter:
         return Written(reply, accepted)
 
     def until_back(self, claim: Claim, write: Callable[[], T]) -> T | None:
-        """Do it again until the database answers; None if the run was deleted, or if this process has to stop."""
-        pause = _FIRST_PAUSE
+        """Do it again until the database answers; None if the run was deleted, or if this process has to end.
+
+        It is done once more then. If that fails too, the ask stays with this process, and is taken over as if the
+        process had been lost.
+        """
+        pause, is_last = _FIRST_PAUSE, False
         while True:
             try:
                 return write()
@@ -130,6 +142,9 @@ class ReplyWriter:
                 logger.warning("No one is left to answer: %s", error, extra={"action": "run_vanished"})
                 return None
             except DatabaseUnavailableError as error:
+                if is_last:
+                    self._give_up(claim, error)
+                    return None
                 logger.warning(
                     "Could not write for %s, next try in %.1f s: %s",
                     claim.ask.id,
@@ -137,9 +152,18 @@ class ReplyWriter:
                     error,
                     extra={"action": "write_failed"},
                 )
-                if self._stopping.wait(pause):
-                    return None
+                is_last = self._ends_within(pause)
                 pause = min(2 * pause, _LAST_PAUSE)
+
+    def _give_up(self, claim: Claim, error: DatabaseUnavailableError) -> None:
+        """Leave the ask to be taken over, by this process's last beats if the database is back by then."""
+        self._holdings.doubt(claim)
+        logger.warning(
+            "Could not write for %s before this process has to end; the ask will be taken over: %s",
+            claim.ask.id,
+            error,
+            extra={"action": "write_given_up"},
+        )
 
 
 def refused(claim: Claim, outcome: Outcome, error: Exception) -> Reply:

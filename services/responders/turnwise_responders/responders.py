@@ -49,7 +49,8 @@ logger = logging.getLogger(__name__)
 class Responders:
     """The responders of one process; `answer` may be called from many threads.
 
-    `beat_store` is a store with connections of its own for the heartbeat (default: `store`).
+    `beat_store` is a store with connections of its own for the heartbeat (default: `store`). `drain_over` tells of the
+    end of a drain that another process has begun.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Responders:
         queues: Sequence[str] = ("llm", "agent"),
         beat_store: Store | None = None,
         paused: Callable[[str], bool] = lambda _queue: False,
+        drain_over: Callable[[], bool] = lambda: False,
     ) -> None:
         self._record = record = store.worker
         self._app = app
@@ -81,9 +83,12 @@ class Responders:
         self._foreign = ForeignMessages(self._clock)
         self._stopping = self._clock.event()
         self._draining = False
-        self._drain_seconds = settings.drain_seconds
+        self._drain_seconds, self._drained_by = settings.drain_seconds, 0.0
+        # Once it is set, nothing waits for the database.
+        self._ending = self._clock.event()
+        self._drain_over = drain_over
         self._holdings = ClaimedAsks(record)
-        self._writer = ReplyWriter(record, mover, observers, self._holdings, self._stopping)
+        self._writer = ReplyWriter(record, mover, observers, self._holdings, self._ends_within)
         self._incarnation = Incarnation(
             (beat_store or store).process,
             "responders",
@@ -115,6 +120,8 @@ class Responders:
     def stop_claiming(self) -> None:
         """Claim nothing more, and carry no run on: what is being answered now is the last."""
         self._draining = True
+        # Counted before: the note may wait long for a database that is away.
+        self._drained_by = self._clock.monotonic() + self._drain_seconds
         self._incarnation.note_draining()
 
     def drain(self) -> None:
@@ -125,23 +132,27 @@ class Responders:
     def end_answers(self) -> None:
         """Leave the answers in hand the time that they may still take, then cancel them, so that they are released.
 
-        Returns when that time is over, or when this process has stopped before.
+        Those that wait for the database are tried once more, and left to be taken over if it is still away. Returns
+        when that time is over, or when this process has stopped before.
         """
-        if self._stopping.wait(self._drain_seconds) or not (in_hand := len(self._in_flight)):
+        if self._stopping.wait(max(0.0, self._drained_by - self._clock.monotonic())):
             return
-        # Told before: the process may be gone as soon as they are given back.
-        logger.warning(
-            "%d answers take longer than the %g s that this process may take to end (TURNWISE_DRAIN_SECONDS); they "
-            "are given back",
-            in_hand,
-            self._drain_seconds,
-            extra={"action": "drain_cut", "asks": in_hand},
-        )
+        if in_hand := self._holdings.count():
+            # Told before: the process may be gone as soon as they are given back.
+            logger.warning(
+                "%d answers take longer than the %g s that this process may take to end (TURNWISE_DRAIN_SECONDS); they "
+                "are given back, or taken over if the database is away",
+                in_hand,
+                self._drain_seconds,
+                extra={"action": "drain_cut", "asks": in_hand},
+            )
+        self._ending.set()
         self._in_flight.cut()
 
     def stop(self) -> None:
         """Sign off. Answers that are being worked on should have ended before."""
         self._stopping.set()
+        self._ending.set()
         self.batches.stop()
         self._in_flight.stop()
         self._streaming.stop()
@@ -190,6 +201,10 @@ class Responders:
             with self._holdings.carry(following):
                 following = self._claimed(following, carrier)
         return True
+
+    def _ends_within(self, seconds: float) -> bool:
+        """Wait so long, or until what is in hand may wait no longer for the database; return whether that is so."""
+        return self._ending.wait(seconds) or self._drain_over()
 
     def _takes(self, queue: str) -> bool:
         """Return whether this process takes asks of the queue now."""

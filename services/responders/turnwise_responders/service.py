@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import mmap
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry
 
+from turnwise.base.clock import SYSTEM_CLOCK
 from turnwise.bus.broker.protocol import ANSWER_TASK
 from turnwise.bus.envelope import AskEnvelope, parse_envelope
 from turnwise.bus.routing import queue_of_lane, work_queues
@@ -27,7 +29,9 @@ from turnwise_responders.responders import Responders
 class ResponderProcess:
     """The parts of one process that answers; it holds a lease while it is open."""
 
-    def __init__(self, settings: ServiceSettings, queues: Queues, switches: QueueSwitches) -> None:
+    def __init__(
+        self, settings: ServiceSettings, queues: Queues, switches: QueueSwitches, drain_over: Callable[[], bool]
+    ) -> None:
         self._switches = switches
         self._telemetry = start_exporting("turnwise-responders")
         self.parts: Parts = open_parts(settings)
@@ -42,6 +46,7 @@ class ResponderProcess:
             queues=queues,
             beat_store=beat_store,
             paused=switches.paused,
+            drain_over=drain_over,
         )
         self.idle_poll = IdlePoll(
             parts.store.worker,
@@ -72,6 +77,7 @@ class ResponderProcess:
 
     def drain(self) -> None:
         """The process was told to end: take nothing more, and do not work for ever on what it has."""
+        self.idle_poll.stop_looking()
         self.responders.drain()
 
     def close(self) -> None:
@@ -103,8 +109,12 @@ def build(settings: ServiceSettings) -> CeleryApp:
 def _application(settings: ServiceSettings) -> CeleryApp:
     app = worker_app("turnwise-responders", settings, work_queues(settings.llm_queues, settings.agent_queues))
 
+    # A byte that this process shares with the children of a prefork worker: 1 once the time of a drain is over.
+    drained = mmap.mmap(-1, 1)
+
     def open_process(queues: Queues) -> ResponderProcess:
-        return ResponderProcess(settings, tuple(queue_of_lane(name) for name in queues), switches_of(app))
+        served = tuple(queue_of_lane(name) for name in queues)
+        return ResponderProcess(settings, served, switches_of(app), lambda: drained[0] == 1)
 
     def ready(held: ResponderProcess | None) -> None:
         if held is not None:
@@ -113,9 +123,14 @@ def _application(settings: ServiceSettings) -> CeleryApp:
             forked = Forked(settings, process.children, lambda: _broker_answers(settings))
             serve_own_metrics(settings, CollectorRegistry(), forked.health, forked.alive)
 
-    process: WorkerProcess[ResponderProcess] = WorkerProcess(
-        app, open_process, ResponderProcess.close, ready, ResponderProcess.drain
-    )
+    def stopping(held: ResponderProcess | None) -> None:
+        if held is not None:
+            held.drain()
+        else:  # prefork: Celery lets the children end their work, and tells them nothing
+            SYSTEM_CLOCK.sleep(settings.drain_seconds)
+            drained[0] = 1
+
+    process: WorkerProcess[ResponderProcess] = WorkerProcess(app, open_process, ResponderProcess.close, ready, stopping)
 
     @task(app, ANSWER_TASK)
     def answer(data: dict[str, Any]) -> None:

@@ -129,6 +129,7 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("usage_refused", _E, "The usage of an answer could not be written; all that was reserved counts."),
         LogEvent("usage_doubted", _W, "A model reported a usage that cannot be true.", ("agent",)),
         LogEvent("write_failed", _W, "The database was away when an answer was to be written; it is tried again."),
+        LogEvent("write_given_up", _W, "A process ended before an answer could be written; its ask is taken over."),
         LogEvent("record_unreadable", _W, "The database was away when an ask was to be read; the ask is released."),
         LogEvent("claims_unknown", _W, "Asks were claimed in a commit whose answer got lost.", ("asks",)),
         LogEvent("answers_unwritten", _W, "Answers could not be written; their asks are claimed again.", ("asks",)),
@@ -146,7 +147,7 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         ),
         LogEvent("worker_draining", _I, "A worker was told to end; it claims nothing more."),
         LogEvent("drain_not_noted", _W, "The database was away when a drain began; others do not see it."),
-        LogEvent("drain_cut", _W, "Answers took longer than a drain may; they are released.", ("asks",)),
+        LogEvent("drain_cut", _W, "Answers took longer than a drain may; they are released, or taken over.", ("asks",)),
         LogEvent("worker_gone", _I, "A process signed off.", ("worker", "kind")),
         LogEvent(
             "ask_not_taken_over", _E,

@@ -30,8 +30,8 @@ class WorkerProcess(Generic[T]):
     """One `T` per process that runs tasks.
 
     `open` is given the queues that the worker consumes. In a prefork worker each child opens its own; with the other
-    pools the one process does. `on_ready` runs in the main process once the worker consumes, `on_stopping` on a thread
-    of its own when it is told to stop and has still work in hand, where this process does the work itself.
+    pools the one process does. `on_ready` runs in the main process once the worker consumes, `on_stopping` there on a
+    thread of its own when it is told to stop. Both are given what that process holds; None where its children do.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class WorkerProcess(Generic[T]):
         open: Callable[[Queues], T],
         close: Callable[[T], None],
         on_ready: Callable[[T | None], None] | None = None,
-        on_stopping: Callable[[T], None] | None = None,
+        on_stopping: Callable[[T | None], None] | None = None,
     ) -> None:
         self._app = app
         self._open = open
@@ -113,8 +113,8 @@ class WorkerProcess(Generic[T]):
 
     def _drain(self) -> None:
         logger.info("This worker is told to end, and takes no more work", extra={"action": "worker_draining"})
-        held, pid = self._held, self._pid
-        if self._on_stopping is not None and held is not None and pid == os.getpid():
+        held = self._held if self._pid == os.getpid() else None
+        if self._on_stopping is not None and (held is not None or self._pool is not None):
             self._on_stopping(held)
 
     def _main_ends(self, **_: Any) -> None:
