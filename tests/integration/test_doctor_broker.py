@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from kombu.connection import Connection
 from tests.e2e.processes import free_port
-from tests.support.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis
+from tests.support.brokers import BrokerMissing, fresh_rabbitmq, fresh_redis, permit
 from tests.support.cli import terminal
 from tests.support.doctor_parts import found, levels, store
 from tests.support.services import missing
@@ -87,6 +87,18 @@ def test_each_queue_is_looked_at(store: Store, rabbitmq: str) -> None:
         assert found("queue coordinator").level == "warning"
         store.tenant(DEFAULT_TENANT).submit(new_run())
         assert found("queue coordinator").level == "fault"
+
+
+@pytest.mark.rabbitmq
+@pytest.mark.parametrize("lost", ["configure", "write"])
+def test_a_permission_that_is_missing_is_named(store: Store, rabbitmq: str, lost: str) -> None:
+    try:
+        permit(rabbitmq, **{lost: "^$"})
+    except BrokerMissing as error:
+        missing(str(error))
+    told = found("broker")
+    assert (told.level, "rabbitmqctl set_permissions" in told.said + told.mend) == ("fault", True), told
+    assert "does not let this user use its queues" in told.said
 
 
 @pytest.mark.rabbitmq

@@ -61,14 +61,32 @@ def full_queues(url: str) -> Iterator[Callable[[], None]]:
 
     Yields a function that lets them take all again. Raises `BrokerMissing` where there is no `rabbitmqctl`.
     """
-    name = urlsplit(url).path[1:]
-    limit = '{"max-length": 1, "overflow": "reject-publish"}'
-    if not name.startswith("tw-") or not _rabbitmqctl("set_policy", "-p", name, "full", ".*", limit):
-        raise BrokerMissing("No limit can be set for the queues: rabbitmqctl is not there; install it")
+    name = _on_own_vhost(url, "set_policy", "full", ".*", '{"max-length": 1, "overflow": "reject-publish"}')
     try:
         yield lambda: _clear_policy(name)
     finally:
         _clear_policy(name)
+
+
+def permit(url: str, configure: str = ".*", write: str = ".*", read: str = ".*") -> None:
+    """Set what the user may do in a virtual host of `fresh_rabbitmq`, on connections from now on.
+
+    Raises `BrokerMissing` where there is no `rabbitmqctl`, as `shut_out` does.
+    """
+    _on_own_vhost(url, "set_permissions", _user(url), configure, write, read)
+
+
+def shut_out(url: str) -> None:
+    """Let the user no longer into a virtual host of `fresh_rabbitmq`; `permit` ends that."""
+    _on_own_vhost(url, "clear_permissions", _user(url))
+
+
+def _on_own_vhost(url: str, command: str, *arguments: str) -> str:
+    """Run the command for a virtual host of `fresh_rabbitmq`, and return its name."""
+    name = urlsplit(url).path[1:]
+    if not name.startswith("tw-") or not _rabbitmqctl(command, "-p", name, *arguments):
+        raise BrokerMissing("Nothing can be set for a virtual host: rabbitmqctl is not there; install it")
+    return name
 
 
 def _clear_policy(vhost: str) -> None:

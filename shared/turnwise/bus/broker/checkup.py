@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from amqp.exceptions import MessageNacked
+from amqp.exceptions import AccessRefused, MessageNacked
 from kombu.connection import Connection
 from kombu.exceptions import OperationalError
 from kombu.messaging import Producer
@@ -86,6 +86,8 @@ def _declared(connection: Connection, name: str, *, passive: bool) -> Any:
     channel = connection.channel()
     try:
         return work_queue(name, quorum=True)(channel).queue_declare(passive=passive)
+    except AccessRefused:  # which says nothing of the queue
+        raise
     except connection.channel_errors as error:
         return str(error)
     finally:
@@ -116,6 +118,8 @@ def _arrives(connection: Connection, keys: WireKeys, name: str, probe: Work) -> 
             mandatory=True,
             confirm_timeout=ANSWER_TIMEOUT,
         )
+    except AccessRefused:
+        raise
     except connection.channel_errors:  # there is no such exchange
         return False
     finally:

@@ -15,7 +15,19 @@ _FAULTS: tuple[tuple[str, str, str], ...] = (
         "correct user and password in TURNWISE_BROKER_URL; write %40 for an @ in the password",
     ),
     (
-        r"NOT_ALLOWED|vhost",
+        r"ACCESS_REFUSED - .*access to (queue|exchange|topic)",
+        "does not let this user use its queues and exchanges",
+        "grant it configure, write and read in the virtual host (`rabbitmqctl set_permissions`, and "
+        "`set_topic_permissions` where topics are limited)",
+    ),
+    (
+        r"PRECONDITION_FAILED - inequivalent arg",
+        "has a queue or an exchange that was declared otherwise than Turnwise does",
+        "delete it (what a queue holds is in the database); Turnwise declares it again",
+    ),
+    (
+        # Most complaints about a queue end with "in vhost", too.
+        r"NOT_ALLOWED|access to vhost",
         "has no such virtual host, or does not let this user into it",
         "create it (`rabbitmqctl add_vhost`, `set_permissions`), or correct the end of TURNWISE_BROKER_URL",
     ),
