@@ -2,82 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.contract.brokers import an_ask, broker, until
-from tests.support.tcp_proxy import TcpProxy, address_in
+from tests.contract.probes import Probe, ready_probe
 
 from turnwise.bus.celery_bus import CeleryBus
 
-TESTS = Path(__file__).parent.parent
 KINDS = [
     pytest.param("rabbitmq", marks=pytest.mark.rabbitmq),
     pytest.param("redis", marks=pytest.mark.redis),
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Probe:
-    """A running worker of the queues coordinator, llm and llm-big, and the file that its tasks write.
-
-    `url` is the broker's own, `proxy` is between broker and worker.
-    """
-
-    url: str
-    proxy: TcpProxy
-    pid: int
-    file: Path
-    log: Path
-    environment: dict[str, str]
-
-    def received(self) -> list[dict[str, Any]]:
-        if not self.file.exists():
-            return []
-        return [json.loads(line) for line in self.file.read_text(encoding="utf-8").splitlines()]
-
-    def celery(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "celery", "-A", "contract.celery_probe", *arguments]
-        return subprocess.run(
-            command, env=self.environment, cwd=TESTS, capture_output=True, text=True, timeout=60, check=False
-        )
-
-
 @pytest.fixture(scope="module", params=KINDS)
 def probe(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Probe]:
-    folder = tmp_path_factory.mktemp("probe")
-    with broker(request.param) as url, TcpProxy(address_in(url)) as proxy:
-        settings = {
-            "PROBE_BROKER": proxy.url(url),
-            "PROBE_FILE": str(folder / "received.jsonl"),
-            "PYTHONUNBUFFERED": "1",
-        }
-        environment = {**os.environ, **settings}
-        command = [sys.executable, "-m", "celery", "-A", "contract.celery_probe", "worker", "-P", "threads", "-c", "4"]
-        log = folder / "worker.log"
-        with log.open("w") as output:
-            worker = subprocess.Popen(
-                [*command, "-Q", "coordinator,llm,llm-big", "-n", "probe@turnwise", "-l", "INFO"],
-                env=environment,
-                cwd=TESTS,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
-        try:
-            assert until(lambda: " ready." in log.read_text(), 30), log.read_text()
-            file = folder / "received.jsonl"
-            yield Probe(url=url, proxy=proxy, pid=worker.pid, file=file, log=log, environment=environment)
-        finally:
-            worker.terminate()
-            worker.wait(20)
+    with broker(request.param) as url, ready_probe(url, tmp_path_factory.mktemp("probe")) as started:
+        yield started
 
 
 def test_a_celery_worker_gets_the_envelopes_as_the_only_argument_of_its_tasks(probe: Probe) -> None:
@@ -89,7 +32,7 @@ def test_a_celery_worker_gets_the_envelopes_as_the_only_argument_of_its_tasks(pr
     bus.publish_ask(big)
     bus.wake("run_9")
     # then
-    assert until(lambda: len(probe.received()) == 3), probe.log.read_text()
+    assert until(lambda: len(probe.received()) == 3), probe.said()
     bus.close()
     expected = [
         ("turnwise.answer", ask.model_dump(mode="json", exclude_none=True)),
@@ -98,7 +41,7 @@ def test_a_celery_worker_gets_the_envelopes_as_the_only_argument_of_its_tasks(pr
     ]
     received = [(line["task"], line["envelope"]) for line in probe.received()]
     assert sorted(received, key=str) == sorted(expected, key=str)
-    assert {line["pid"] for line in probe.received()} == {probe.pid}
+    assert {line["pid"] for line in probe.received()} == {probe.process.pid}
 
 
 def test_an_ask_for_a_queue_that_the_worker_does_not_serve_stays_in_it(probe: Probe) -> None:
@@ -123,8 +66,8 @@ def test_a_worker_refuses_a_queue_that_the_installation_does_not_have(probe: Pro
 
 
 def test_the_worker_declares_no_delay_queues_and_talks_to_no_other(probe: Probe) -> None:
-    assert "mingle" not in probe.log.read_text()
-    assert "delay" not in probe.log.read_text().lower()
+    assert "mingle" not in probe.said()
+    assert "delay" not in probe.said().lower()
 
 
 def test_a_worker_whose_broker_is_away_tries_to_reconnect_every_second(probe: Probe) -> None:
@@ -133,12 +76,12 @@ def test_a_worker_whose_broker_is_away_tries_to_reconnect_every_second(probe: Pr
     tries = re.compile(r"Trying again in (\S+) second")
     # when
     probe.proxy.refuse()
-    assert until(lambda: len(tries.findall(probe.log.read_text())) >= 3, 30), probe.log.read_text()
+    assert until(lambda: len(tries.findall(probe.said())) >= 3, 30), probe.said()
     probe.proxy.heal()
     bus.wake("run_after")
     # then
-    assert until(lambda: "run_after" in str(probe.received()), 30), probe.log.read_text()
-    assert all(float(pause) <= 1.0 for pause in tries.findall(probe.log.read_text()))
+    assert until(lambda: "run_after" in str(probe.received()), 30), probe.said()
+    assert all(float(pause) <= 1.0 for pause in tries.findall(probe.said()))
     bus.close()
 
 
@@ -149,16 +92,16 @@ def test_a_worker_that_has_taken_more_than_it_works_on_survives_the_loss_of_its_
     hold.touch()
     for _ in range(12):  # four are worked on, the next four are taken
         bus.publish_ask(an_ask("llm"))
-    assert until(lambda: bus.waiting("llm") <= 4), probe.log.read_text()
-    lost = probe.log.read_text().count("Connection to broker lost")
+    assert until(lambda: bus.waiting("llm") <= 4), probe.said()
+    lost = probe.said().count("Connection to broker lost")
     # when
     probe.proxy.refuse()
-    assert until(lambda: probe.log.read_text().count("Connection to broker lost") > lost, 30), probe.log.read_text()
+    assert until(lambda: probe.said().count("Connection to broker lost") > lost, 30), probe.said()
     hold.unlink()
     probe.proxy.heal()
     bus.wake("run_survived")
     # then
-    assert until(lambda: "run_survived" in str(probe.received()), 30), probe.log.read_text()
-    assert probe.received()[-1]["pid"] == probe.pid
-    assert "Unrecoverable" not in probe.log.read_text()
+    assert until(lambda: "run_survived" in str(probe.received()), 30), probe.said()
+    assert probe.received()[-1]["pid"] == probe.process.pid
+    assert "Unrecoverable" not in probe.said()
     bus.close()

@@ -56,7 +56,7 @@ def make_celery(
     if set_up_logs is not None:
         # Celery, started by its own command, would set up lines of another form.
         signals.setup_logging.connect(lambda **_: set_up_logs(), weak=False)
-    app.turnwise_keys = keys  # for `WorkConsumer`
+    app.turnwise_keys, app.turnwise_broker = keys, broker  # for `WorkConsumer`
     app.turnwise_switches = QueueSwitches(queues)  # before any fork; see `switches_of`
     return app
 
@@ -96,6 +96,8 @@ _EVERYWHERE: dict[str, Any] = {
     "task_send_sent_event": False,
     "broker_connection_retry_on_startup": True,
     "broker_connection_max_retries": None,
+    # RabbitMQ closes a channel, and not the connection, when it refuses what a worker needs; that may be granted again.
+    "broker_channel_error_retry": True,
     "broker_connection_timeout": CONNECT_TIMEOUT,
     # Logging and the terminal are the service's business.
     "worker_hijack_root_logger": False,

@@ -11,6 +11,7 @@ from celery.worker.consumer import Consumer
 
 from turnwise.bus.signing import NO_KEYS
 from turnwise.bus.worker.message_check import work_in
+from turnwise.bus.worker.process import leave
 from turnwise.bus.worker.queue_switches import switches_of
 from turnwise.errors import InvalidRequestError
 
@@ -65,15 +66,27 @@ class WorkConsumer(Consumer):  # type: ignore[misc]  # Celery ships no types
         conn.ensure_connection = partial(conn.ensure_connection, **pauses)
         return super().ensure_connected(conn)
 
+    def on_connection_error_before_connected(self, exc: Exception) -> None:
+        """The same, except at a start that the broker refuses."""
+        self._leave_unless_ready(exc)
+        super().on_connection_error_before_connected(exc)
+
     def on_connection_error_after_connected(self, exc: Exception) -> None:
-        """The same, without dying of it.
+        """The same, except at a start that the broker refuses, and without dying of it.
 
         On Redis, kombu wants to put back what was taken and not begun, over the connection that is already gone, and
         fails with an error that Celery takes for a fatal one. Nothing needs to be put back: a sweep finds what is lost.
         """
+        self._leave_unless_ready(exc)
         try:
             super().on_connection_error_after_connected(exc)
         except AttributeError as error:
             logger.info(
                 "Messages that no one had begun were not put back: %s", error, extra={"action": "messages_dropped"}
             )
+
+    def _leave_unless_ready(self, exc: Exception) -> None:
+        """End a process that was never ready if the broker is there and refuses what it needs."""
+        # Celery forgets the callback once it has called it.
+        if self.init_callback is not None and isinstance(exc, self.channel_errors):
+            leave(self.app.turnwise_broker.unavailable(exc))

@@ -80,7 +80,7 @@ class WorkerProcess(Generic[T]):
         try:
             check_autoscale(name, options.get("autoscale"))
         except ConfigurationError as error:
-            _leave(error)
+            leave(error)
         if name == "solo":
             # The thread that would send heartbeats works on the messages, and a long answer would cost the connection.
             conf.broker_heartbeat = 0
@@ -105,7 +105,7 @@ class WorkerProcess(Generic[T]):
             try:
                 self._on_ready(held)
             except TurnwiseError as error:
-                _leave(error)
+                leave(error)
 
     def _stopping(self, **_: Any) -> None:
         # This runs within a signal's handler, which may have interrupted whoever holds a lock.
@@ -124,7 +124,7 @@ class WorkerProcess(Generic[T]):
         try:
             return self.get()
         except TurnwiseError as error:
-            _leave(error)
+            leave(error)
 
     def _let_go(self) -> None:
         with self._lock:
@@ -133,7 +133,7 @@ class WorkerProcess(Generic[T]):
             self._held = None
 
 
-def _leave(error: TurnwiseError) -> NoReturn:
+def leave(error: TurnwiseError) -> NoReturn:
     """A worker that cannot work says why and ends; Celery would only log it and continue."""
     tell_fault(str(error))
     raise SystemExit(2) from error
