@@ -4,6 +4,7 @@
 # kombu says that it is typed, but most of its signatures are bare.
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -71,6 +72,22 @@ def test_a_worker_that_may_no_longer_consume_waits_until_it_may(probe: Probe, wa
     # then
     _works(probe, "run_after")
     assert "Unrecoverable" not in probe.said()
+
+
+@pytest.mark.parametrize(("way", "said"), [("write", PERMISSION), ("access", "does not let this user into it")])
+def test_a_worker_without_a_permission_tries_every_second_and_says_so_once(probe: Probe, way: str, said: str) -> None:
+    # given
+    _withdraw(probe, way)
+    # when
+    before = probe.proxy.accepted
+    threading.Event().wait(4)
+    connections, log = probe.proxy.accepted - before, probe.said()
+    permit(probe.url)
+    # then
+    assert 3 <= connections <= 10  # a try takes one, and where it is let in another for events
+    assert log.count("Messages are not heard") == log.count(said) == 1, log
+    assert not re.search("Traceback|CRITICAL|ERROR", log), log
+    assert until(lambda: "Messages are heard again" in probe.said()), probe.said()
 
 
 @pytest.mark.parametrize("way", ["write", "access"])

@@ -36,6 +36,8 @@ class TcpProxy:
 
     def __init__(self, target: tuple[str, int], port: int = 0) -> None:
         self.target = target
+        # How many connections have come so far.
+        self.accepted = 0
         self._mode: Mode = "carry"
         self._delay = 0.0
         self._links: set[_Link] = set()
@@ -129,6 +131,7 @@ class TcpProxy:
         await self._server.wait_closed()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.accepted += 1
         link = _Link(reader, writer)
         self._links.add(link)
         try:

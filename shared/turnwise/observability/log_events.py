@@ -219,6 +219,12 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
         LogEvent("message_refused", _W, "A message was not ours, or not signed as it has to be."),
         LogEvent("messages_dropped", _I, "Messages were not put back to a broken connection; sweeps find their work."),
         LogEvent("reconnect", _I, "A connection had died and is opened again."),
+        LogEvent(
+            "worker_disconnected",
+            _W,
+            "The broker refuses a worker, or what it needs; it tries every second, and tells of the same reason once.",
+        ),
+        LogEvent("worker_connected", _I, "A worker that was refused hears messages again."),
         LogEvent("listener_disconnected", _W, "Notices are not heard; the connection is tried again."),
         LogEvent("notice_ignored", _W, "A notice could not be read."),
         LogEvent("listener_failed", _E, "A notice met an error of its own; with its traceback."),

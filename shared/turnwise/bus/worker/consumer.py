@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar
 
@@ -42,6 +44,10 @@ class WorkConsumer(Consumer):  # type: ignore[misc]  # Celery ships no types
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "without_gossip": True, "without_mingle": True})
+        self._consuming = False
+        self._tried_at = 0.0
+        # The fault that the log has, until messages are heard again.
+        self._told = ""
         switches_of(self.app).serve(self.app.amqp.queues.consume_from)
 
     def create_task_handler(self, *args: Any, **options: Any) -> Callable[[Any], None]:
@@ -66,27 +72,59 @@ class WorkConsumer(Consumer):  # type: ignore[misc]  # Celery ships no types
         conn.ensure_connection = partial(conn.ensure_connection, **pauses)
         return super().ensure_connected(conn)
 
+    def on_ready(self) -> None:
+        """The same, and say so if messages were not heard for a while."""
+        super().on_ready()
+        self._consuming = True
+        if self._told:
+            logger.info("Messages are heard again", extra={"action": "worker_connected"})
+            self._told = ""
+
     def on_connection_error_before_connected(self, exc: Exception) -> None:
-        """The same, except at a start that the broker refuses."""
-        self._leave_unless_ready(exc)
-        super().on_connection_error_before_connected(exc)
+        """Say once what is wrong, and wait; end a process that was never ready if the broker refuses what it needs.
+
+        kombu waits between its tries while no broker answers. One that answers and refuses comes here at once.
+        """
+        fault = self.app.turnwise_broker.unavailable(exc)
+        # Celery forgets the callback once it has called it.
+        if self.init_callback is not None and isinstance(exc, self.channel_errors):
+            leave(fault)
+        if str(fault) != self._told:
+            self._told = str(fault)
+            logger.warning(
+                "Messages are not heard, a try every %.0f s: %s",
+                _RETRY_LAST,
+                fault,
+                extra={"action": "worker_disconnected"},
+            )
+        self._wait_for_next_try()
 
     def on_connection_error_after_connected(self, exc: Exception) -> None:
-        """The same, except at a start that the broker refuses, and without dying of it.
+        """The same, without dying of it; a try that did not come as far as consuming is one that failed to connect.
 
         On Redis, kombu wants to put back what was taken and not begun, over the connection that is already gone, and
         fails with an error that Celery takes for a fatal one. Nothing needs to be put back: a sweep finds what is lost.
         """
-        self._leave_unless_ready(exc)
+        if not self._consuming:
+            self._drop_connection()
+            self.on_connection_error_before_connected(exc)
+            return
+        self._consuming = False
         try:
             super().on_connection_error_after_connected(exc)
         except AttributeError as error:
             logger.info(
                 "Messages that no one had begun were not put back: %s", error, extra={"action": "messages_dropped"}
             )
+        self._wait_for_next_try()
 
-    def _leave_unless_ready(self, exc: Exception) -> None:
-        """End a process that was never ready if the broker is there and refuses what it needs."""
-        # Celery forgets the callback once it has called it.
-        if self.init_callback is not None and isinstance(exc, self.channel_errors):
-            leave(self.app.turnwise_broker.unavailable(exc))
+    def _drop_connection(self) -> None:
+        """Unlike `close`, it does not wait for the broker's farewell."""
+        with suppress(*self.connection_errors, *self.channel_errors):
+            self.connection.collect()
+        self.connection: Any = None
+
+    def _wait_for_next_try(self) -> None:
+        """Let `_RETRY_LAST` seconds pass from one try to the next; `start` looks for a shutdown before each."""
+        time.sleep(max(0.0, self._tried_at + _RETRY_LAST - time.monotonic()))
+        self._tried_at = time.monotonic()
