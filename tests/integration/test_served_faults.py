@@ -38,7 +38,7 @@ from turnwise.record.store import Store
 from turnwise.record.tenants.tenant import DEFAULT_TENANT
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.outcomes import Reply
-from turnwise.record.values.records import RunRecord, Usage
+from turnwise.record.values.records import Claim, RunRecord, Usage
 
 __all__ = ["database", "postgres_url"]
 
@@ -408,6 +408,31 @@ def test_an_error_that_nothing_has_caught_ends_the_run_of_the_ask(
         run = desk.coordinator.move(run_id).run
         assert (run.status, run.status_code) == ("failed", "ERROR")
         assert kept(run.error)["message"] == "the ask cannot be answered: a fault"
+
+
+@pytest.mark.parametrize("where", ["while it is answered", "while the answer is kept"])
+def test_an_error_in_the_place_of_an_answer_is_kept_without_secrets_and_not_in_full(
+    database: Database, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    fault = RuntimeError(f"a fault with password=hunter22 {'x' * 50_000}")
+    with Desk(store := Store(database), app_of(talk)) as desk:
+        run_id = desk.submit("desk")
+        moved = desk.coordinator.move(run_id)
+        reply = store.worker.reply
+
+        def refuse(claim: Claim, answer: Reply, *then: Any) -> bool:
+            return reply(claim, answer, *then) if answer.kind == "error" else _raise(fault)
+
+        if where == "while the answer is kept":
+            monkeypatch.setattr(store.worker, "reply", refuse)
+        else:
+            monkeypatch.setattr(desk.responders._answering, "answer", lambda *_, **__: _raise(fault))
+        with suppress(RuntimeError):
+            desk.answer(moved)
+
+        (error,) = (row["error"] for row in store.inspector.table("replies") if row["run_id"] == run_id)
+        assert " a fault with password=*** xxx" in error["message"]
+        assert len(error["message"]) < 20_000
 
 
 def test_what_a_handler_leaves_in_a_tool_that_is_no_json_parks_its_call_without_arguments(database: Database) -> None:

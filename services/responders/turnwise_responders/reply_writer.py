@@ -15,6 +15,7 @@ from turnwise.errors import (
     TurnwiseError,
     UnwritableError,
 )
+from turnwise.observability.redaction import redact_beginning
 from turnwise.record.roles.worker import WorkerRole
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.kept_errors import RaisedError
@@ -168,7 +169,7 @@ class ReplyWriter:
 
 def refused(claim: Claim, outcome: Outcome, error: Exception) -> Reply:
     """The error for the record in place of an outcome that the database refuses."""
-    message = f"the reply cannot be kept: {error}"
+    message = redact_beginning(f"the reply cannot be kept: {error}")
     code = error.code if isinstance(error, TurnwiseError) else None
     kept = RaisedError(type=type(error).__name__, message=message, place=claim.ask.path, code=code)
     in_doubt = isinstance(outcome, Parking) or (isinstance(outcome, Reply | Release) and outcome.in_doubt)

@@ -15,6 +15,7 @@ from turnwise.errors import (
     DatabaseUnavailableError,
     UnwritableError,
 )
+from turnwise.observability.redaction import redact_beginning
 from turnwise.observability.telemetry.context import current_traceparent
 from turnwise.processes.moves import mover_of, pinned_version
 from turnwise.processes.settings import ServiceSettings
@@ -227,9 +228,8 @@ class Responders:
         This process is alive, so no sweep would take the ask over. Given back, it would meet the error again. If the
         end cannot be written either, `ClaimedAsks` sees to it as if this process had been lost.
         """
-        kept = RaisedError(
-            type=type(error).__name__, message=f"the ask cannot be answered: {error}", place=claim.ask.path
-        )
+        message = redact_beginning(f"the ask cannot be answered: {error}")
+        kept = RaisedError(type=type(error).__name__, message=message, place=claim.ask.path)
         try:
             if self._writer.until_back(claim, lambda: self._record.reply(claim, Reply(kind="error", error=kept))):
                 self._dispatcher.wake(claim.run)
