@@ -35,7 +35,7 @@ class Probe:
     environment: dict[str, str]
 
     def received(self) -> list[dict[str, Any]]:
-        """What its tasks were given, each with the process that was."""
+        """Return the arguments of its tasks so far, each with the id of the process that ran the task."""
         if not self.file.exists():
             return []
         return [json.loads(line) for line in self.file.read_text(encoding="utf-8").splitlines()]

@@ -18,7 +18,7 @@ def grows_with_length(read: Callable[[str], object], start: str, piece: str) -> 
     for step in range(1, _STEPS + 1):
         length = _SHORTEST * _FACTOR**step
         now = _seconds(read, start, piece, length)
-        # What grows with the square takes 16 times as long.
+        # A time that grows with the square of the length is 16 times as long.
         assert now < 12 * before + 0.05, f"{length} characters take {now:.2f} s, a quarter of them {before:.3f} s"
         before = now
 

@@ -23,8 +23,9 @@ _LONGEST = 5_000
 # Characters of an error that are kept or told: it may quote a whole document.
 MOST_TOLD = 10_000
 
-# What stands before a secret is kept (group 1), so that one sees which it was. The texts may be a stranger's, so no
-# form reads a character again from each place where it could begin: the time is in proportion to the length.
+# Group 1 stands before a secret and is kept: it tells which secret it was. Strangers may have written the texts, so
+# each form takes time in proportion to their length: none looks at the same characters from each place where it could
+# begin.
 _FORMS = (
     # A password in a URL; user and host stay, and so does the word that stands for one in a hint. Of the scheme the
     # last character is enough; looked for as a whole, it would be read again from each dot and hyphen in it.

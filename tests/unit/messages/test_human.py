@@ -1,4 +1,4 @@
-"""What a human says, as a message."""
+"""Messages that are made of a human's words."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def hold(serving: Desk, tokens: int) -> Claim:
 
 @contextmanager
 def drafting(serving: Desk, calls: Calls, **limits: Any) -> Iterator[tuple[str, threading.Thread]]:
-    """A run whose first call is under way; it ends with the block, where its answer goes on."""
+    """A run whose first call is under way. At the end of the block the call returns, and the answer is awaited."""
     run_id = serving.submit("desk", **limits)
     moved = serving.coordinator.move(run_id)
     answering = threading.Thread(target=serving.answer, args=(moved,))

@@ -15,13 +15,13 @@ from turnwise.record.database.columns import ONE, dump_json, now, word
 from turnwise.record.database.provider_batch_tables import collected_asks, provider_batches
 from turnwise.record.database.schema import asks, workers
 from turnwise.record.database.status_statements import status_in
+from turnwise.record.provider_batches.collecting import ASK_OF_CALL
 from turnwise.record.states import AskStatus
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.values.records import Json
 
 # The calls that are written into one file, in bytes; providers take 200 MB.
 _MOST_BYTES = 100_000_000
-_OF_ASK = sa.and_(asks.c.run_id == collected_asks.c.run_id, asks.c.id == collected_asks.c.ask_id)
 # A pause holds the call back as it would hold back the claim of an ask whose call is direct.
 _WAITS = sa.and_(asks.c.status == word(AskStatus.RUNNABLE), sa.not_(ASK_IS_ONE_OF_THE_PAUSED))
 _WANTED = status_in(asks.c.status, (AskStatus.RUNNABLE, AskStatus.LEASED))
@@ -34,7 +34,7 @@ _of_providers: sa.BindParameter[str] = sa.bindparam("providers", expanding=True)
 # With the asks, as below: calls of runs that have ended meanwhile, or are paused, count for nothing.
 _READY = (
     sa.select(collected_asks.c.provider)
-    .join(asks, _OF_ASK)
+    .join(asks, ASK_OF_CALL)
     .where(*_COLLECTED, collected_asks.c.provider.in_(_of_providers), _WAITS)
     .group_by(collected_asks.c.provider)
     .having(
@@ -47,7 +47,7 @@ _READY = (
 )
 _NEXT = (
     sa.select(collected_asks.c.run_id, collected_asks.c.ask_id, collected_asks.c.request, collected_asks.c.model)
-    .join(asks, _OF_ASK)
+    .join(asks, ASK_OF_CALL)
     .where(*_COLLECTED, collected_asks.c.provider == sa.bindparam("of_provider"), _WAITS)
     .order_by(collected_asks.c.collected_at)
     .limit(sa.bindparam("most", type_=sa.Integer))
@@ -63,7 +63,7 @@ _HOLD_BACK = (
     sa.update(collected_asks)
     .where(
         collected_asks.c.batch_id == sa.bindparam("of_batch", type_=sa.Text),
-        sa.exists().where(_OF_ASK, ASK_IS_ONE_OF_THE_PAUSED),
+        sa.exists().where(ASK_OF_CALL, ASK_IS_ONE_OF_THE_PAUSED),
         sa.exists().where(
             _by_id,
             provider_batches.c.leased_by == sa.bindparam("holder", type_=sa.Text),
@@ -108,7 +108,7 @@ _LINES = (
         collected_asks.c.request,
         sa.case((_WANTED, sa.true()), else_=sa.false()),
     )
-    .outerjoin(asks, _OF_ASK)
+    .outerjoin(asks, ASK_OF_CALL)
     .where(collected_asks.c.batch_id == sa.bindparam("of_batch"))
     .order_by(collected_asks.c.collected_at, collected_asks.c.ask_id)
 )

@@ -8,11 +8,14 @@ import sqlalchemy as sa
 
 from turnwise.record.database import driver
 from turnwise.record.database.provider_batch_tables import collected_asks
+from turnwise.record.database.schema import asks
 from turnwise.record.transaction.part import RecordPart
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.values.outcomes import CollectedRequest
 from turnwise.record.values.records import AskRecord, Claim, Json
 
+# The ask of a call, to join the two tables by.
+ASK_OF_CALL = sa.and_(asks.c.run_id == collected_asks.c.run_id, asks.c.id == collected_asks.c.ask_id)
 _row = (collected_asks.c.run_id == sa.bindparam("of_run"), collected_asks.c.ask_id == sa.bindparam("of_ask"))
 _INSERT = sa.insert(collected_asks)
 _FORGET = sa.delete(collected_asks).where(*_row).returning(collected_asks.c.token, collected_asks.c.call_no)

@@ -10,9 +10,9 @@ from turnwise.record.asks.pause_conditions import ASK_IS_ONE_OF_THE_PAUSED
 from turnwise.record.database.columns import now
 from turnwise.record.database.provider_batch_tables import collected_asks, provider_batches
 from turnwise.record.database.schema import asks
+from turnwise.record.provider_batches.collecting import ASK_OF_CALL
 from turnwise.record.transaction.part import RecordPart
 
-_OF_ASK = sa.and_(asks.c.run_id == collected_asks.c.run_id, asks.c.id == collected_asks.c.ask_id)
 # A batch may be made with it: it has none, and is not paused.
 _may_go = sa.and_(collected_asks.c.batch_id.is_(None), sa.not_(ASK_IS_ONE_OF_THE_PAUSED))
 _waiting = (collected_asks.c.response.is_(None), collected_asks.c.until > now())
@@ -22,7 +22,7 @@ _CALLS = (
         sa.func.count(collected_asks.c.batch_id),
         sa.func.min(sa.case((_may_go, collected_asks.c.collected_at))),
     )
-    .select_from(collected_asks.outerjoin(asks, _OF_ASK))
+    .select_from(collected_asks.outerjoin(asks, ASK_OF_CALL))
     .where(*_waiting)
 )
 _BATCHES = sa.select(sa.func.count(), sa.func.min(provider_batches.c.look_at), now()).select_from(provider_batches)

@@ -19,6 +19,7 @@ from turnwise.record.database.provider_batch_tables import collected_asks
 from turnwise.record.database.schema import asks
 from turnwise.record.database.status_statements import status_in
 from turnwise.record.events.usage_events import read_usage, settled_json
+from turnwise.record.provider_batches.collecting import ASK_OF_CALL
 from turnwise.record.states import AskStatus
 from turnwise.record.transaction.run_transaction import RunTransaction
 from turnwise.record.transaction.sweeping_part import SweepingPart
@@ -72,7 +73,7 @@ _WAITING = (AskStatus.RUNNABLE, AskStatus.LEASED, AskStatus.PARKED)
 # and those that waited in vain and hold a reservation.
 _LEFT = (
     sa.select(collected_asks.c.run_id, collected_asks.c.ask_id)
-    .outerjoin(asks, sa.and_(asks.c.run_id == collected_asks.c.run_id, asks.c.id == collected_asks.c.ask_id))
+    .outerjoin(asks, ASK_OF_CALL)
     .where(
         collected_asks.c.provider.in_(sa.bindparam("providers", expanding=True)),
         collected_asks.c.batch_id.is_(None),
