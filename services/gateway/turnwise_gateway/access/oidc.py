@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import logging
+import math
 import re
 import time
 import urllib.error
@@ -69,7 +70,7 @@ class Oidc:
             tenant=tenant,
             scopes=scopes_in(claim(claims, self._settings.oidc_scopes_claim)),
             limits=await limits_of(self._record, tenant),
-            expires_at=float(claims["exp"]),
+            expires_at=_end_of(claims),
         )
 
     def _claims(self, token: str) -> dict[str, Any]:
@@ -149,6 +150,20 @@ class _IssuersKeys(jwt.PyJWKClient):
             return super().get_signing_keys(refresh)
         except (jwt.PyJWTError, TypeError) as error:  # the latter for a key with a part of another type
             raise OSError(str(error)) from error
+
+
+def _end_of(claims: Mapping[str, Any]) -> float:
+    """When the token ends, in seconds since the epoch.
+
+    The library takes whole numbers of any size, also as texts; those that no float can hold are refused here.
+    """
+    try:
+        end = float(claims["exp"])
+    except OverflowError:
+        end = math.inf
+    if not math.isfinite(end):
+        raise UnauthorizedError("the token is not accepted: its end (exp) is too large a number")
+    return end
 
 
 def claim(claims: Mapping[str, Any], name: str) -> Any:
