@@ -14,6 +14,7 @@ from turnwise import (
     MCPTools,
 )
 from turnwise.errors import ToolServerUnavailableError
+from turnwise.messages.wire import decode_document, encode_document
 
 
 def raw(result: dict[str, Any], tool: dict[str, Any] | None = None, noise: str = "", **settings: Any) -> MCPTools:
@@ -93,3 +94,37 @@ def test_base64_may_be_broken_into_lines() -> None:
     with raw({"content": [image]}, forward_images=True) as server:
         (file,) = answer(server, '{"request": "look"}').files
         assert file.content == b"\x89PNG"
+
+
+def _nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ({"ratio": float("inf")}, "holds inf, which JSON cannot express"),
+        ({"ratio": float("nan")}, "holds nan, which JSON cannot express"),
+        ({"ratio": 10**400}, "holds a number of more than 308 digits"),
+        ({"rows": _nested(90)}, "is nested deeper than 64 levels"),
+    ],
+)
+@pytest.mark.parametrize("content", [TEXT["content"], []])
+def test_structured_content_that_cannot_be_stored_is_left_out_and_the_text_says_so(
+    value: dict[str, Any], why: str, content: list[Any]
+) -> None:
+    with raw({"content": content, "structuredContent": value}) as server:
+        found = answer(server, '{"request": "look"}')
+    assert f"(The structured content is left out: it {why}" in found.content
+    assert found.content.startswith("seen\n" if content else "{")
+    assert found.content_any == found.content
+    assert decode_document(encode_document(found), {}).content_any == found.content
+
+
+def test_structured_content_as_deep_as_any_value_is_kept() -> None:
+    with raw(TEXT | {"structuredContent": {"rows": _nested(63)}}) as server:
+        found = answer(server, '{"request": "look"}')
+    assert (found.content, found.content_any) == ("seen", {"rows": _nested(63)})

@@ -9,6 +9,7 @@ from typing import Any, Self
 from turnwise.messages.document import ChatDocument
 from turnwise.messages.handling_agent import HandlingAgent
 from turnwise.messages.signals import escape_signals
+from turnwise.messages.wire import encode_value
 from turnwise.models.file_attachment import FileAttachment
 
 
@@ -48,7 +49,8 @@ def answer_of(tool: str, result: Any, *, forward_images: bool) -> ServerAnswer:
 
     Images, audio and other data are files, each as a dict of `type`, `mime_type` and base64 `data` (and `uri`, if it
     has one), or images as attachments for the model, unless their data cannot be read; the text says that they are
-    there. A result that reports an error is a text that says so.
+    there. Structured content that no record can hold is left out, and the text says so: a served run would else fail
+    after the tool has done its work. A result that reports an error is a text that says so.
     """
     parts: list[str] = []
     files: list[Any] = []
@@ -61,8 +63,20 @@ def answer_of(tool: str, result: Any, *, forward_images: bool) -> ServerAnswer:
     value = result.structured_content
     if not parts and value is not None:
         parts.append(json.dumps(value))
+    if (fault := _fault_in(value)) is not None:
+        parts.append(f"(The structured content is left out: {fault}.)")
+        value = None
     text = "\n".join(part for part in parts if part.strip()) or "(The tool returned nothing.)"
     return ServerAnswer.of_failure(tool, text) if result.is_error else ServerAnswer(text, files, value)
+
+
+def _fault_in(value: Any) -> str | None:
+    """Say why a message that crosses processes cannot hold the value; None if it can."""
+    try:
+        encode_value(value, "it")
+    except TypeError as error:
+        return str(error)
+    return None
 
 
 def _attachment(file: dict[str, str]) -> FileAttachment | None:
