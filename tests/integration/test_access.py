@@ -109,7 +109,7 @@ EXAMPLES = {
 }
 OPERATIONS = operations()
 GUARDED = [operation for operation in OPERATIONS if operation.guarded]
-SCOPED = [operation for operation in GUARDED if operation.scope is not None]
+SCOPED = [operation for operation in GUARDED if operation.scopes]
 
 
 def named(operation: Operation) -> str:
@@ -207,21 +207,36 @@ def test_what_is_almost_a_key_is_none(here: World) -> None:
     assert here.gateway.http.get("/v1/runs", headers={"Authorization": f"bearer  {good}"}).status_code == 200
 
 
+def test_what_sends_or_answers_with_runs_of_others_needs_both_scopes() -> None:
+    both = {one.id for one in GUARDED if set(one.scopes) == {"runs:read", "runs:write"}}
+
+    assert both == {
+        "create_chat_completion",
+        "create_response",
+        "create_webhook",
+        "change_webhook",
+        "rotate_webhook",
+        "test_webhook",
+        "replay_deliveries",
+        "replay_delivery",
+    }
+
+
 def test_only_who_one_is_needs_no_scope() -> None:
-    assert {one.path for one in GUARDED if one.scope is None} == {"/v1/sign-in"}
+    assert {one.path for one in GUARDED if not one.scopes} == {"/v1/sign-in"}
 
 
 @every_scoped
 def test_a_scope_that_is_missing_is_named(here: World, bearer: Bearer, operation: Operation) -> None:
-    assert operation.scope is not None
-    others = bearer(OWNER, *(scope for scope in ALL if scope != operation.scope))
-    before = here.possessions()
+    for missing in operation.scopes:
+        others = bearer(OWNER, *(scope for scope in ALL if scope != missing))
+        before = here.possessions()
 
-    answer = here.send(operation, EXAMPLES[operation.id], others)
+        answer = here.send(operation, EXAMPLES[operation.id], others)
 
-    assert (answer.status_code, problem_of(answer)["code"]) == (403, "forbidden")
-    assert operation.scope in problem_of(answer)["detail"]
-    assert here.possessions() == before
+        assert (answer.status_code, problem_of(answer)["code"]) == (403, "forbidden")
+        assert missing in problem_of(answer)["detail"]
+        assert here.possessions() == before
 
 
 @every
@@ -261,10 +276,9 @@ def test_what_is_for_operators_is_for_no_other_administrator(here: World, bearer
 
 
 @every_scoped
-def test_one_scope_is_enough_for_what_needs_it(here: World, operation: Operation) -> None:
-    assert operation.scope is not None
+def test_no_other_scope_than_the_named_ones_is_needed(here: World, operation: Operation) -> None:
     example = EXAMPLES[operation.id]
-    _, key = here.key(OPERATOR if example.operators else OWNER, operation.scope)
+    _, key = here.key(OPERATOR if example.operators else OWNER, *operation.scopes)
 
     answer = here.send(operation, example, key)
 

@@ -39,14 +39,14 @@ OWNER, RIVAL, OPERATOR = "acme-1", "rival", "default"
 class Operation:
     """An operation of the OpenAPI document.
 
-    One that is not `guarded` is open to all, one without a `scope` to every caller who is known.
+    One that is not `guarded` is open to all, one without `scopes` to every caller who is known.
     """
 
     id: str
     method: str
     path: str
     guarded: bool
-    scope: Scope | None
+    scopes: tuple[Scope, ...]
     statuses: frozenset[int]
 
 
@@ -69,14 +69,13 @@ def operations() -> list[Operation]:
     for path, methods in described()["paths"].items():
         for method, operation in methods.items():
             scopes = [scope for way in operation.get("security", ()) for scope in way["bearer"]]
-            assert len(scopes) <= 1, path
             found.append(
                 Operation(
                     id=operation["operationId"],
                     method=method.upper(),
                     path=path,
                     guarded="security" in operation,
-                    scope=scopes[0] if scopes else None,
+                    scopes=tuple(scopes),
                     statuses=frozenset(int(status) for status in operation["responses"]),
                 )
             )

@@ -32,7 +32,7 @@ class Admitted:
     """A request that stays open; `ended` once its caller may no longer have the answer."""
 
     caller: Caller
-    scope: Scope
+    scopes: tuple[Scope, ...]
     watcher: Watcher
     ended: bool = False
 
@@ -57,9 +57,9 @@ class Admission:
         self._task: asyncio.Task[None] | None = None
 
     @contextmanager
-    def of(self, request: Request, scope: Scope, watcher: Watcher) -> Iterator[Admitted]:
-        """A request that stays open and needs `scope`, until the end of the `with` block."""
-        admitted = Admitted(caller_of(request), scope, watcher)
+    def of(self, request: Request, watcher: Watcher, *scopes: Scope) -> Iterator[Admitted]:
+        """A request that stays open and needs `scopes`, until the end of the `with` block."""
+        admitted = Admitted(caller_of(request), scopes, watcher)
         token = request.scope.get(TOKEN)
         if self._identity is None or token is None:  # everybody may do everything
             yield admitted
@@ -101,5 +101,9 @@ class Admission:
             logger.warning("An open stream was not looked at", extra={"action": "stream_not_looked_at"}, exc_info=True)
             return
         for admitted in list(self._open.get(token, ())):
-            if caller is None or caller.tenant != admitted.caller.tenant or admitted.scope not in caller.scopes:
+            if (
+                caller is None
+                or caller.tenant != admitted.caller.tenant
+                or not caller.scopes.issuperset(admitted.scopes)
+            ):
                 admitted.end()

@@ -5,6 +5,7 @@
 | `KNOWN` | any, or none | who one is |
 | `READS` | runs:read | what shows runs, sessions, the inbox, queues, usage, tasks |
 | `WRITES` | runs:write | what changes runs and sessions |
+| `READS_AND_WRITES` | runs:read and runs:write | what also shows runs: webhooks, OpenAI's interface |
 | `ADMINISTERS` | admin | keys, tenants, the audit log |
 | `OPERATES` | admin, of the operators' tenant | the same for all tenants, the worker processes, and pauses |
 """
@@ -63,6 +64,7 @@ def require_operator(caller: Caller, settings: ServiceSettings) -> None:
 
 READS: Any = Security(_require, scopes=[RUNS_READ])
 WRITES: Any = Security(_require, scopes=[RUNS_WRITE])
+READS_AND_WRITES: Any = Security(_require, scopes=[RUNS_READ, RUNS_WRITE])
 ADMINISTERS: Any = Security(_require, scopes=[ADMIN])
 # Whoever is known, with whatever scopes.
 KNOWN: Any = Security(_require, scopes=[])

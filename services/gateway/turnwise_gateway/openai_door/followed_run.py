@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from turnwise.base.waits import HumanWait
 from turnwise.errors import ConflictError, EnvironmentFault, TurnwiseError
 from turnwise.record.states import RunStatus
-from turnwise.record.tenants.caller import RUNS_WRITE
+from turnwise.record.tenants.caller import RUNS_READ, RUNS_WRITE
 from turnwise.record.values.records import RunRecord
 from turnwise_gateway.gateway import Gateway
 from turnwise_gateway.openai_door.errors import DoorFault, fault_of
@@ -90,7 +90,7 @@ class FollowedRun:
         watch = self.gateway.watch
         with ExitStack() as stack:
             watcher = stack.enter_context(watch.of(self.run.id, text=text, eager=text))
-            admitted = stack.enter_context(self.gateway.admission.of(self.request, RUNS_WRITE, watcher))
+            admitted = stack.enter_context(self.gateway.admission.of(self.request, watcher, RUNS_READ, RUNS_WRITE))
             left = asyncio.create_task(self._left(watcher.changed))
             stack.callback(left.cancel)
             end = time.monotonic() + self.wait

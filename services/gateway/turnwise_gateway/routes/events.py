@@ -48,7 +48,7 @@ async def _admitted(
     """
     with (
         gateway.watch.of(run.id, text=True, eager=text) as watcher,
-        gateway.admission.of(request, RUNS_READ, watcher) as admitted,
+        gateway.admission.of(request, watcher, RUNS_READ) as admitted,
     ):
         yield admitted
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from turnwise.base.ids import new_id
 from turnwise.errors import ConflictError, InvalidRequestError, UnknownTaskError
-from turnwise_gateway.access.scopes import READS, WRITES
+from turnwise_gateway.access.scopes import READS, READS_AND_WRITES
 from turnwise_gateway.gateway import Gateway, Here
 from turnwise_gateway.http.idempotency import REPEATED, REPLAYED, SESSION, is_repeated, run_of
 from turnwise_gateway.http.router import api_router
@@ -70,7 +70,9 @@ def show_model(model: str, gateway: Here) -> ModelView:
     return _model(gateway, model)
 
 
-@router.post("/chat/completions", dependencies=[WRITES], response_model=ChatCompletion, responses=documented(*_FAULTS))
+@router.post(
+    "/chat/completions", dependencies=[READS_AND_WRITES], response_model=ChatCompletion, responses=documented(*_FAULTS)
+)
 async def create_chat_completion(body: ChatParameters, gateway: Here, request: Request, wait: Wait = _WAIT) -> Response:
     """Have a task answer a conversation; with `stream`, as server-sent events while it does."""
     conversation = body.conversation()
@@ -88,7 +90,7 @@ async def create_chat_completion(body: ChatParameters, gateway: Here, request: R
     return await _whole(followed, lambda answer: completion(followed, answer))
 
 
-@router.post("/responses", dependencies=[WRITES], response_model=DoorResponse, responses=documented(*_FAULTS))
+@router.post("/responses", dependencies=[READS_AND_WRITES], response_model=DoorResponse, responses=documented(*_FAULTS))
 async def create_response(body: ResponseParameters, gateway: Here, request: Request, wait: Wait = _WAIT) -> Response:
     """Have a task answer a message, or a conversation; with `stream`, as server-sent events while it does.
 

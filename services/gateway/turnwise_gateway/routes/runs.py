@@ -84,7 +84,7 @@ async def submit(
 
 async def _wait(gateway: Gateway, request: Request, run: RunRecord, seconds: float) -> None:
     end = time.monotonic() + seconds
-    with gateway.watch.of(run.id) as watcher, gateway.admission.of(request, RUNS_WRITE, watcher) as admitted:
+    with gateway.watch.of(run.id) as watcher, gateway.admission.of(request, watcher, RUNS_WRITE) as admitted:
         while not gateway.watch.stopping:
             admitted.require()
             run = await run_in_threadpool(gateway.record.run, run.id)

@@ -14,7 +14,7 @@ from turnwise.record.webhooks.deliveries import place_of
 from turnwise.record.webhooks.events import known_types
 from turnwise.record.webhooks.records import DeliveryRecord
 from turnwise.record.webhooks.secrets import known_secret, new_secret
-from turnwise_gateway.access.scopes import READS, WRITES
+from turnwise_gateway.access.scopes import READS, READS_AND_WRITES, WRITES
 from turnwise_gateway.bodies import WebhookChange, WebhookRequest, WebhookRotation
 from turnwise_gateway.gateway import Here, Who
 from turnwise_gateway.http.problem import problems
@@ -31,7 +31,9 @@ _CHANGED = problems(400, 404, 409, 413, 415, 422, 503)
 _ASKED = problems(404, 409, 422, 503)
 
 
-@router.post("/v1/webhooks", status_code=201, dependencies=[WRITES], responses=problems(400, 409, 413, 415, 422, 503))
+@router.post(
+    "/v1/webhooks", status_code=201, dependencies=[READS_AND_WRITES], responses=problems(400, 409, 413, 415, 422, 503)
+)
 async def create_webhook(body: WebhookRequest, gateway: Here, caller: Who) -> NewWebhookView:
     """Have events of all runs of the tenant sent to a URL, those that happen from now on.
 
@@ -57,7 +59,7 @@ def show_webhook(webhook_id: str, gateway: Here) -> WebhookView:
     return webhook_view(gateway.record.webhooks.webhook(webhook_id))
 
 
-@router.patch("/v1/webhooks/{webhook_id}", dependencies=[WRITES], responses=_CHANGED)
+@router.patch("/v1/webhooks/{webhook_id}", dependencies=[READS_AND_WRITES], responses=_CHANGED)
 async def change_webhook(webhook_id: str, body: WebhookChange, gateway: Here, caller: Who) -> WebhookView:
     """Change URL, events or description, or disable and enable. What waits for one that is disabled is parked."""
     changed = await run_in_threadpool(
@@ -77,7 +79,7 @@ def delete_webhook(webhook_id: str, gateway: Here) -> None:
     gateway.record.webhooks.delete_webhook(webhook_id)
 
 
-@router.post("/v1/webhooks/{webhook_id}/rotate", status_code=201, dependencies=[WRITES], responses=_CHANGED)
+@router.post("/v1/webhooks/{webhook_id}/rotate", status_code=201, dependencies=[READS_AND_WRITES], responses=_CHANGED)
 def rotate_webhook(
     webhook_id: str,
     gateway: Here,
@@ -88,7 +90,7 @@ def rotate_webhook(
     return webhook_with_secret(gateway.record.webhooks.rotate_webhook(webhook_id, secret, overlap=body.overlap), secret)
 
 
-@router.post("/v1/webhooks/{webhook_id}/test", status_code=202, dependencies=[WRITES], responses=_ASKED)
+@router.post("/v1/webhooks/{webhook_id}/test", status_code=202, dependencies=[READS_AND_WRITES], responses=_ASKED)
 def test_webhook(webhook_id: str, gateway: Here) -> DeliveryView:
     """Have a message of the type `webhook.test` sent, which tells of no event; its delivery tells what came of it.
 
@@ -97,7 +99,7 @@ def test_webhook(webhook_id: str, gateway: Here) -> DeliveryView:
     return delivery_view(gateway.record.webhooks.test_webhook(webhook_id))
 
 
-@router.post("/v1/webhooks/{webhook_id}/replay", status_code=202, dependencies=[WRITES], responses=_ASKED)
+@router.post("/v1/webhooks/{webhook_id}/replay", status_code=202, dependencies=[READS_AND_WRITES], responses=_ASKED)
 def replay_deliveries(webhook_id: str, gateway: Here) -> ReplayView:
     """Have all parked deliveries sent again, each under its id; 409 `webhook_disabled`."""
     return ReplayView(replayed=gateway.record.webhooks.replay_parked(webhook_id))
@@ -121,7 +123,7 @@ def list_deliveries(
 @router.post(
     "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}/replay",
     status_code=202,
-    dependencies=[WRITES],
+    dependencies=[READS_AND_WRITES],
     responses=_ASKED,
 )
 def replay_delivery(webhook_id: str, delivery_id: str, gateway: Here) -> DeliveryView:
