@@ -280,7 +280,13 @@ SABOTEURS = [
         faults=ZOMBIES,
         promises=("no surprise", "one ask, one reply", "accepted is kept"),
     ),
-    Saboteur(name="no take-over", takes_away=no_take_over, faults=KILLS, promises=("accepted is kept",)),
+    Saboteur(
+        name="no take-over",
+        takes_away=no_take_over,
+        faults=KILLS,
+        promises=("accepted is kept",),
+        first=1_003,
+    ),
     Saboteur(name="no top-up", takes_away=no_top_up, faults=LOST_MESSAGES, promises=("accepted is kept",)),
     Saboteur(name="no due moves", takes_away=no_due_moves, faults=LOST_MESSAGES, promises=("accepted is kept",)),
     Saboteur(
@@ -309,6 +315,7 @@ SABOTEURS = [
         takes_away=no_lock_for_numbers,
         faults={"message_doubled": 0.5, "most": 20},
         promises=("no surprise", "order"),
+        first=1_032,
     ),
     Saboteur(name="published before the commit", takes_away=published_before_the_commit, promises=("commit first",)),
     Saboteur(
@@ -339,7 +346,7 @@ SABOTEURS = [
         faults=LOST_ANSWERS,
         promises=("no surprise", "one ask, one reply"),
         schedules=150,
-        first=1_034,
+        first=1_060,
     ),
     Saboteur(
         name="no receipts",
@@ -348,7 +355,7 @@ SABOTEURS = [
         promises=("effects",),
         schedules=200,
         task="trip",
-        first=1_017,
+        first=1_023,
     ),
     Saboteur(
         name="no parking",
@@ -379,7 +386,7 @@ SABOTEURS = [
         faults=LOST_ANSWERS,
         promises=("half the price",),
         scenario=patient.scenario,
-        first=1_026,
+        first=1_029,
     ),
     Saboteur(
         name="new keys",
