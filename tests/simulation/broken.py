@@ -59,7 +59,8 @@ class Saboteur:
 
     It has to be noticed within so many `schedules` from `first` on, with `faults` that reach it, as the breach of one
     of `promises`. `first` is one that notices it, where a search from the default would take long.
-    `settings` are those of the services; `task` is the one that has to take part. `scenario` is played.
+    `patience` is the simulated seconds within which those schedules come to rest with the protection: what is stuck
+    without it is watched until then. `settings` are those of the services; `task` is the one that has to take part. `scenario` is played.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Saboteur:
     promises: tuple[str, ...]
     schedules: int = 30
     first: int = 1_000
+    patience: float = 120.0
     settings: Mapping[str, Any] = field(default_factory=dict)
     task: str | None = None
     scenario: Scenario = team.scenario
@@ -387,6 +389,7 @@ SABOTEURS = [
         promises=("half the price",),
         scenario=patient.scenario,
         first=1_029,
+        patience=400.0,
     ),
     Saboteur(
         name="new keys",

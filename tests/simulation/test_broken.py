@@ -11,6 +11,7 @@ from tests.simulation.broken import SABOTEURS, Saboteur
 from tests.simulation.broken_webhooks import SABOTEURS as OF_WEBHOOKS
 
 from turnwise.testing import Faults, Scenario, Simulator
+from turnwise.testing.simulator import simulation
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,7 @@ def test_a_protection_that_is_taken_away_is_missed(
     simulators: Callable[[Scenario], Simulator], saboteur: Saboteur, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     simulator = simulators(saboteur.scenario)
+    monkeypatch.setattr(simulation, "_PATIENCE", saboteur.patience)
     with monkeypatch.context() as patches:
         saboteur.takes_away(patches)
         schedule, broken = noticed_in(simulator, saboteur)
