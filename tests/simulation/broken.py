@@ -58,9 +58,10 @@ class Saboteur:
     """A protection that is taken away.
 
     It has to be noticed within so many `schedules` from `first` on, with `faults` that reach it, as the breach of one
-    of `promises`. `first` is one that notices it, where a search from the default would take long.
-    `patience` is the simulated seconds within which those schedules come to rest with the protection: what is stuck
-    without it is watched until then. `settings` are those of the services; `task` is the one that has to take part. `scenario` is played.
+    of `promises`. `first` is one that notices it, where a search from the default would take long. `patience` is the
+    simulated seconds within which those schedules come to rest with the protection: what is stuck without it is
+    watched until then. `settings` are those of the services; `task` is the one that has to take part. `scenario` is
+    played.
     """
 
     name: str

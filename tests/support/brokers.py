@@ -9,8 +9,6 @@ pytest. `TURNWISE_TEST_AMQP_URL` and `TURNWISE_TEST_REDIS_URL` name servers othe
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
@@ -20,6 +18,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import redis
 from kombu.connection import Connection
+from tests.support import rabbitmq_control
 from tests.support.ports import free_port
 
 AMQP_URL = os.environ.get("TURNWISE_TEST_AMQP_URL", "amqp://guest:guest@127.0.0.1:5672//")
@@ -52,7 +51,7 @@ def fresh_rabbitmq() -> Iterator[str]:
     try:
         yield urlunsplit((parts.scheme, parts.netloc, f"/{name}", "", ""))
     finally:
-        _rabbitmqctl("delete_vhost", name)
+        rabbitmq_control.delete_vhost(name)
 
 
 @contextmanager
@@ -61,11 +60,13 @@ def full_queues(url: str) -> Iterator[Callable[[], None]]:
 
     Yields a function that lets them take all again. Raises `BrokerMissing` where there is no `rabbitmqctl`.
     """
-    name = _on_own_vhost(url, "set_policy", "full", ".*", '{"max-length": 1, "overflow": "reject-publish"}')
+    name = _own_vhost(url)
+    definition = '{"max-length": 1, "overflow": "reject-publish"}'
+    _expect(rabbitmq_control.set_policy(name, "full", definition))
     try:
-        yield lambda: _clear_policy(name)
+        yield lambda: _expect(rabbitmq_control.clear_policy(name, "full"))
     finally:
-        _clear_policy(name)
+        rabbitmq_control.clear_policy(name, "full")
 
 
 def permit(url: str, configure: str = ".*", write: str = ".*", read: str = ".*") -> None:
@@ -73,24 +74,24 @@ def permit(url: str, configure: str = ".*", write: str = ".*", read: str = ".*")
 
     Raises `BrokerMissing` where there is no `rabbitmqctl`, as `shut_out` does.
     """
-    _on_own_vhost(url, "set_permissions", _user(url), configure, write, read)
+    _expect(rabbitmq_control.set_permissions(_own_vhost(url), _user(url), configure, write, read))
 
 
 def shut_out(url: str) -> None:
     """Let the user no longer into a virtual host of `fresh_rabbitmq`; `permit` ends that."""
-    _on_own_vhost(url, "clear_permissions", _user(url))
+    _expect(rabbitmq_control.clear_permissions(_own_vhost(url), _user(url)))
 
 
-def _on_own_vhost(url: str, command: str, *arguments: str) -> str:
-    """Run the command for a virtual host of `fresh_rabbitmq`, and return its name."""
+def _own_vhost(url: str) -> str:
+    """Return the name of a virtual host of `fresh_rabbitmq`; nothing is set for others."""
     name = urlsplit(url).path[1:]
-    if not name.startswith("tw-") or not _rabbitmqctl(command, "-p", name, *arguments):
-        raise BrokerMissing("Nothing can be set for a virtual host: rabbitmqctl is not there; install it")
+    _expect(name.startswith("tw-"))
     return name
 
 
-def _clear_policy(vhost: str) -> None:
-    _rabbitmqctl("clear_policy", "-p", vhost, "full")
+def _expect(done: bool) -> None:
+    if not done:
+        raise BrokerMissing("Nothing can be set for a virtual host: rabbitmqctl is not there; install it")
 
 
 @contextmanager
@@ -159,17 +160,7 @@ def _user(url: str) -> str:
 
 
 def _make_vhost(name: str, user: str) -> bool:
-    return (
-        shutil.which("rabbitmqctl") is not None
-        and _rabbitmqctl("add_vhost", name)
-        and _rabbitmqctl("set_permissions", "-p", name, user, ".*", ".*", ".*")
-    )
-
-
-def _rabbitmqctl(*arguments: str) -> bool:
-    """Return whether the command succeeded."""
-    done = subprocess.run(["rabbitmqctl", "-q", *arguments], capture_output=True, timeout=60, check=False)
-    return done.returncode == 0
+    return rabbitmq_control.add_vhost(name) and rabbitmq_control.set_permissions(name, user)
 
 
 def _delete_fixed_names() -> None:
