@@ -31,18 +31,19 @@ class Place:
         self.names: dict[PauseKind, str] = {"queue": new_queue(), "task": new_id("task"), "tenant": new_id("tenant")}
         self.queue = self.names["queue"]
         self.worker = new_worker(store, self.queue)
+        self.made: set[str] = set()
 
     def run(self) -> RunRecord:
         """A run that waits for an ask of the queue."""
-        return asked_run(self.store, self.queue, run={"task": self.names["task"], "tenant": self.names["tenant"]})
+        return self._asked(task=self.names["task"], tenant=self.names["tenant"])
 
     def new(self) -> RunRecord:
         """A run that has not begun."""
-        return self.store.tenant(self.names["tenant"]).submit(new_run(task=self.names["task"]))[0]
+        return self._noted(self.store.tenant(self.names["tenant"]).submit(new_run(task=self.names["task"]))[0])
 
     def other(self) -> RunRecord:
         """A run of another task and tenant that waits for an ask of the same queue."""
-        return asked_run(self.store, self.queue, run={"task": new_id("task"), "tenant": new_id("tenant")})
+        return self._asked(task=new_id("task"), tenant=new_id("tenant"))
 
     def claim(self) -> Claim | None:
         return self.store.worker.claim(self.queue, self.worker)
@@ -51,14 +52,17 @@ class Place:
         self.store.operator().pause(kind, self.names[kind], reason, "key:operator")
 
     def resume(self, kind: PauseKind) -> tuple[list[str], list[str]]:
-        """End the pause; the runs to wake, and those whose asks get a permit."""
+        """End the pause; the runs of this place to wake, and those whose asks get a permit.
+
+        What other tests have left in the database is let go as well.
+        """
         self.store.operator().resume(kind, self.names[kind])
         runs: list[str] = []
         asks: list[str] = []
         while (freed := self.store.coordinator.let_go()) is not None:
             runs += [run.id for run in freed.runs]
             asks += [ask.run_id for ask in freed.asks]
-        return runs, asks
+        return [run for run in runs if run in self.made], [run for run in asks if run in self.made]
 
     def hold(self, run: RunRecord) -> bool:
         with self.store.coordinator.locked(run.id) as transaction:
@@ -67,6 +71,13 @@ class Place:
     def tenant_may_be_known(self) -> None:
         """Forget which queues have several tenants, as a process does after a second."""
         self.store.core.tenant_shares._seen.clear()
+
+    def _asked(self, **run: str) -> RunRecord:
+        return self._noted(asked_run(self.store, self.queue, run=run))
+
+    def _noted(self, run: RunRecord) -> RunRecord:
+        self.made.add(run.id)
+        return run
 
 
 @pytest.fixture

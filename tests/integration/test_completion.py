@@ -36,15 +36,17 @@ class Shell:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("TURNWISE_")}
         self._folder = folder
         self._variables = kept | {"PROGRAM": str(program), **({"TURNWISE_URL": url} if url else {})}
-        self._script = self._output(str(program), "--show-completion", "bash") + _TAB
+        # Which shell it is for is told from the process that asks, and whoever runs the tests need not be one.
+        self._script = self._bash('"$PROGRAM" --show-completion; exit $?') + _TAB
 
     def completes(self, *words: str) -> list[str]:
         """Return the offers of a Tab after these words, the last of which is incomplete."""
+        return self._bash(self._script, "bash", "turnwise", *words).split()
+
+    def _bash(self, *script: str) -> str:
         bash = shutil.which("bash")
         require(bash, "no bash on the path")
-        return self._output(str(bash), "--norc", "-c", self._script, "bash", "turnwise", *words).split()
-
-    def _output(self, *command: str) -> str:
+        command = [str(bash), "--norc", "-c", *script]
         done = subprocess.run(
             command, env=self._variables, cwd=self._folder, capture_output=True, text=True, check=True
         )
