@@ -20,6 +20,7 @@ import openai
 
 from turnwise.base.cancellation import current_cancellation
 from turnwise.base.tls import process_tls
+from turnwise.models.openai.environment import fit_environment
 
 # Seconds after which a connection that no one used is given up.
 KEPT_SECONDS = 30.0
@@ -30,9 +31,13 @@ class ClientLine:
     """A client and the connection it is speaking on."""
 
     def __init__(self, options: dict[str, Any]) -> None:
-        http = openai.DefaultHttpxClient(
-            limits=_LIMITS, verify=process_tls(), event_hooks={"request": [self._follow]}, timeout=options["timeout"]
-        )
+        with fit_environment():
+            http = openai.DefaultHttpxClient(
+                limits=_LIMITS,
+                verify=process_tls(),
+                event_hooks={"request": [self._follow]},
+                timeout=options["timeout"],
+            )
         self.client = openai.OpenAI(**options, http_client=http)
         self.used = time.monotonic()
         self.was_cut = False

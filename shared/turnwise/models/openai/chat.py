@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from turnwise.base.cancellation import check_cancelled
+from turnwise.errors import ModelError
 from turnwise.models.base import (
     UNLIMITED_CONTEXT,
     LLMMessage,
@@ -65,8 +67,12 @@ class OpenAIGPT(ModelClient):
 
         sink = on_token or _unheard
         body = request_body(self.config, messages, max_tokens, tools, watched=on_token is not None)
-        answer = call(self.config, body, sink)
-        response = self._told(answer.completion, answer.headers, messages)
+        try:
+            answer = call(self.config, body, sink)
+            response = self._told(answer.completion, answer.headers, messages)
+        except ModelError:
+            check_cancelled()  # a connection that was cut for it may read as an answer that ended early
+            raise
         for text, kind in _not_passed_on(answer, response):
             sink(text, kind)
         return response

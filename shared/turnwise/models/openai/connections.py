@@ -23,6 +23,7 @@ from turnwise.base.tls import process_tls
 from turnwise.errors import ConfigurationError
 from turnwise.models.openai.blocking_clients import KEPT_SECONDS, ClientLine, Lines
 from turnwise.models.openai.config import OpenAIGPTConfig
+from turnwise.models.openai.environment import fit_environment
 from turnwise.models.openai.hints import missing_key_hint
 from turnwise.observability.redaction import hide
 
@@ -187,7 +188,8 @@ def _key(options: dict[str, Any]) -> Hashable:
 
 
 def _async_client(options: dict[str, Any]) -> openai.AsyncOpenAI:
-    http = openai.DefaultAsyncHttpxClient(limits=_LIMITS, verify=process_tls())
+    with fit_environment():
+        http = openai.DefaultAsyncHttpxClient(limits=_LIMITS, verify=process_tls())
     return openai.AsyncOpenAI(**options, http_client=http)
 
 

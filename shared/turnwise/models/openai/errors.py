@@ -82,8 +82,13 @@ def _model_error(error: Exception, base_url: str, config: OpenAIGPTConfig) -> Mo
     if isinstance(error, openai.APIStatusError):
         text = f"{who} answered {error.status_code}: {_reason(error)}"
         return _status_error(error, error.status_code, text, rate_limits(error.response.headers), config)
-    if isinstance(error, openai.APIConnectionError | httpx2.TransportError):
+    if isinstance(error, openai.APIConnectionError | httpx2.RequestError):
         cause = error.__cause__ or error
+        if isinstance(cause, httpx2.TooManyRedirects):
+            return ModelRequestError(f"{who} redirects without end; check {address_hint(config)}")
+        if isinstance(cause, httpx2.DecodingError):
+            why = f"its compressed body cannot be read ({redacted(str(cause))})"
+            return ModelUnavailableError(f"{who} sent an unusable answer: {why}", True, outage=False)
         if isinstance(cause, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
             return _never_sent(who, str(cause), config)
         return ModelUnavailableError(
