@@ -23,27 +23,56 @@ _LONGEST = 5_000
 # Characters of an error that are kept or told: it may quote a whole document.
 MOST_TOLD = 10_000
 
+# A JSON text within JSON has a backslash before each quote, one within that has three, and so on.
+_QUOTE = r"\\{0,31}+['\"]"
+# Between a name, which may be in quotes, and its value.
+_SEPARATOR = rf"(?:{_QUOTE})?\s*+(?:=>|[:=])\s*+"
+# Up to the end of what a quote has begun (group 2 its backslashes, group 3 the mark), or of the line. With n
+# backslashes it ends at n of them and a quote, also after any number of 2n + 2, which are backslashes of the text.
+_QUOTED = r"(?:[^\\'\"\r\n]++|(?!(?:\2\2\\\\)*+\2\3)(?:\\++['\"]?|['\"]))++"
+# A character of a value without quotes. A backslash before a quote belongs to the quote.
+_BARE = r"(?:[^\s'\",;&)}\]\\]|\\++(?!['\"]))"
+_NAME = (
+    r"(?:password|passwd|passphrase|secret(?:[-_ ]?(?:access[-_ ]?)?key)?|(?:api|access|account|private)[-_ ]?key"
+    r"|(?:access|api|auth|refresh|session)[-_ ]?token)"
+)
+_HEADER = rf"(?<![a-z])authorization{_SEPARATOR}"
+# These two stay: they tell what was sent. Other words may be the secret itself.
+_SCHEME = r"(?:bearer|basic)"
+
 # Group 1 stands before a secret and is kept: it tells which secret it was. Strangers may have written the texts, so
 # each form takes time in proportion to their length: none looks at the same characters from each place where it could
-# begin.
+# begin. Of quotes of one kind each ends what the one before has begun, so a text is read once for each of the kinds.
 _FORMS = (
     # A password in a URL; user and host stay, and so does the word that stands for one in a hint. Of the scheme the
     # last character is enough; looked for as a whole, it would be read again from each dot and hyphen in it.
     re.compile(r"((?<=[a-zA-Z0-9+.-])://[^\s/?#:@'\"]*:)(?!PASSWORD@)[^\s/@'\"]+(?=@)"),
-    re.compile(r"(?i)(\bauthorization['\"]?\s*[:=]\s*['\"]?)(?!bearer\b|basic\b)[^\s'\",;*]{6,}"),
-    re.compile(r"(?i)(\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{8,}"),
+    # In quotes a value may hold blanks and commas.
+    re.compile(rf"(?i)((?:{_NAME}{_SEPARATOR}|{_HEADER})(\\{{0,31}}+)(['\"])(?:{_SCHEME}\s++)?+){_QUOTED}"),
+    # Where a scheme has parameters, as Digest has, the rest of the line belongs to it.
+    re.compile(rf"(?i)({_HEADER})[a-z0-9-]++[ \t]++[a-z_-]++=(?:\\*+\"|[^\s=,;'\"\\])[^\r\n]*+"),
+    re.compile(rf"(?i)({_HEADER}{_SCHEME}\s++)[^\s'\",;*\\]{{6,}}"),
+    re.compile(rf"(?i)({_HEADER})(?!{_SCHEME}\b)(?:[a-z0-9-]++[ \t]++)?[^\s'\",;*\\]{{6,}}"),
+    re.compile(rf"(?i)(\b{_SCHEME}\s+)[A-Za-z0-9._~+/=-]{{8,}}"),
     # Keys of model providers and code hosts; some are quoted with stars in the middle.
-    re.compile(r"(\b(?:sk|pk|rk|xai|gsk|hf|ghp|gho|ghs|glpat|xox[abp])[-_])[A-Za-z0-9*_-]{6,}"),
-    re.compile(r"(\bAKIA)[A-Z0-9]{12,}"),
+    re.compile(
+        r"(\b(?:sk|pk|rk|xai|gsk|hf|gh[oprsu]|github_pat|glpat|xox[abeprs])[-_])[A-Za-z0-9*_-]{6,}",
+    ),
+    re.compile(r"(\bA[KS]IA)[A-Z0-9]{12,}"),
+    re.compile(r"(\bAIza)[A-Za-z0-9_-]{20,}"),
     # Our own; the prefix is no secret.
     re.compile(r"(\btw_[0-9a-f]{12}_)[0-9a-f]{8,}"),
     # Those of webhooks, ours and others'.
     re.compile(r"(\bwhsec_)[A-Za-z0-9+/=_-]{8,}"),
     # Signed tokens. Of several beginnings within one piece the first decides: after it there are the most characters.
     re.compile(r"(?<![A-Za-z0-9_-])((?>[A-Za-z0-9_-]*?\beyJ))[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    # The quote is one of more backslashes than are counted above.
+    re.compile(rf"(?i)({_NAME}{_SEPARATOR}(?:\\*+['\"])?)(?!\*\*\*){_BARE}{{4,}}"),
+    # Of a URL's query: words that elsewhere stand before innocent values.
+    re.compile(rf"(?i)([?&;](?:x-amz-)?(?:security-)?(?:token|key|sig|signature)=)(?!\*\*\*){_BARE}{{8,}}"),
+    # A token of any kind, where it looks like one: a parser's error has words after "token:", too.
     re.compile(
-        r"(?i)((?:password|passwd|secret|api[-_ ]?key|access[-_ ]?token|auth[-_ ]?token)(?:['\"]?\s*[:=]\s*['\"]?))"
-        r"(?!\*\*\*)[^\s'\",;&)}\]]{4,}"
+        rf"(?i)((?<![a-z])token{_SEPARATOR}(?:\\*+['\"])?)(?=[a-z0-9_./+=-]{{16}})(?=[a-z_./+=-]{{0,40}}[0-9]){_BARE}{{4,}}"
     ),
 )
 

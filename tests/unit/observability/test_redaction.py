@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.support.growth import grows_with_length
 
 from turnwise.observability.redaction import MOST_TOLD, hide, redact, redact_beginning, redacted
@@ -28,6 +32,27 @@ from turnwise.observability.redaction import MOST_TOLD, hide, redact, redact_beg
         ("git+https://me:s3cret@host/x", "git+https://me:***@host/x"),
         ("x-http://a:b-c@d and http://e:f@g", "x-http://a:***@d and http://e:***@g"),
         ("aws AKIAIOSFODNN7EXAMPLE", "aws AKIA***"),
+        # Schemes of other kinds, with the word before the credential.
+        ("{'Authorization': 'Token 9944b09199c62bcf9418'}", "{'Authorization': '***'}"),
+        ("Authorization: ApiKey aGVsbG8gd29ybGQ= was sent", "Authorization: *** was sent"),
+        ('Authorization: Digest username="me", response="8ca523f5e9"\nHost: a', "Authorization: ***\nHost: a"),
+        ("HTTP_AUTHORIZATION=Bearer ab-123", "HTTP_AUTHORIZATION=Bearer ***"),
+        # Values in quotes, to their end.
+        ('{"password": "correct horse battery staple", "n": 1}', '{"password": "***", "n": 1}'),
+        ('password="Tr0ub4dor,and3more" port=1', 'password="***" port=1'),
+        ("password='it\\'s \"mine\", now' port=1", "password='***' port=1"),
+        ('{"password": "correct horse\n and so on', '{"password": "***\n and so on'),
+        # Texts of JSON within JSON.
+        ('{"arguments": "{\\"password\\": \\"hunter2 hunter2\\"}"}', '{"arguments": "{\\"password\\": \\"***\\"}"}'),
+        (r"{\"api_key\": \"abcdef123456\"}", r"{\"api_key\": \"***\"}"),
+        (r'{"said": "password=hunter22\" and"}', r'{"said": "password=***\" and"}'),
+        # Names and forms of keys.
+        ("aws_secret_access_key=wJalr/K7MD+bPx", "aws_secret_access_key=***"),
+        ("key AIzaSyA1234567890abcdefghijklmnopqrstuv", "key AIza***"),
+        ("github_pat_11ABCDEFG0_abcdefg", "github_pat_***"),
+        ("/callback?refresh_token=1//abc&access_token=ya29.abc", "/callback?refresh_token=***&access_token=***"),
+        ("/feed?a=1&token=abcdefgh&key=0123456789&b=2", "/feed?a=1&token=***&key=***&b=2"),
+        ("connect(token='0123456789abcdefg')", "connect(token='***')"),
     ],
 )
 def test_what_looks_like_a_secret_is_cut_out(text: str, expected: str) -> None:
@@ -47,6 +72,10 @@ def test_what_looks_like_a_secret_is_cut_out(text: str, expected: str) -> None:
         "basic idea",
         "a bearer of news",
         "risk-averse, ask_01hxyz12345, turn.asked",
+        "Unexpected token: someVeryLongIdentifierName, max_tokens=1000",
+        "send the header `Authorization: Bearer` with a key, or password=''",
+        '{"token": "Hello", "key": "value", "password": ""}',
+        "authorization: none",
         "eyJ.eyJabc.eyJabcdefgh, heyJude-lalalala.lalalala.la, ://a:b@c",
     ],
 )
@@ -57,17 +86,49 @@ def test_innocent_texts_stay(text: str) -> None:
 _PIECES = (
     *("a", "a-", "a.", "-", " ", "'", ":", "://", "a://", "a://b:", "a://b:c", "eyJ-", "eyJabcdefgh-", "eyJabcdefgh."),
     *("authorization ", "authorization='x ", "bearer ", "basic\tx", "sk-", "xoxb-a ", "AKIA", "tw_0123456789ab_"),
-    *("whsec_", "password", "password ", "api key\t", "secret='***", "auth-token:"),
+    *("whsec_", "password", "password ", "api key\t", "secret='***", "auth-token:", "secret_", "&token=", "token=a"),
+    *("password='", "password=\"'", 'password="', 'password=\\"', 'password=\\\\\\"', 'password="\\', "password=\\"),
+    *("authorization:x ", "authorization:x a=", "authorization:bearer ", 'authorization:x a="b\n', "authorization:'"),
 )
 _BEGUN = (
     *(("a://b:", piece) for piece in ("a", ":", "a-")),
-    *((word, " ") for word in ("authorization", "bearer", "key=")),
+    *(
+        (word, " ")
+        for word in ("authorization", "authorization:x", "authorization:bearer", "bearer", "key=", "password=")
+    ),
+    *((f'password={start}"', piece) for start in ("", "\\") for piece in ("\\", '\\"', '\\\\\\"', "'", "password='")),
 )
 
 
 @pytest.mark.parametrize(("begin", "piece"), [*(("", piece) for piece in _PIECES), *_BEGUN])
 def test_a_long_hostile_text_takes_time_that_grows_with_its_length(begin: str, piece: str) -> None:
     grows_with_length(redact, begin, piece)
+
+
+def test_quotes_of_many_kinds_that_nothing_closes_take_time_that_grows_with_the_length() -> None:
+    def read(text: str) -> str:
+        # Openings with ever more backslashes, before a long text without an end.
+        return redact("".join(f'password={chr(92) * count}"x ' for count in range(40, -1, -1)) + text)
+
+    grows_with_length(read, "", "a b\\'")
+
+
+_TEXTS = st.text(st.sampled_from("ab \\\"',{}:"), min_size=4, max_size=20).map(lambda text: f"hunter2{text}hunter2")
+
+
+@given(_TEXTS, st.integers(0, 4), st.booleans())
+def test_json_within_json_stays_json_without_the_secret(secret: str, depth: int, spaced: bool) -> None:
+    value: object = {"user": "me", "password": secret, "n": 1}
+    separators = (", ", ": ") if spaced else (",", ":")
+    text = json.dumps(value, separators=separators)
+    for _ in range(depth):
+        text = json.dumps({"text": text}, separators=separators)
+
+    found = json.loads(redact(text))
+
+    for _ in range(depth):
+        found = json.loads(found["text"])
+    assert found == {"user": "me", "password": "***", "n": 1}
 
 
 def test_a_known_secret_is_cut_out_in_each_form_of_it() -> None:

@@ -147,6 +147,17 @@ def test_content_is_told_only_where_that_is_asked_for(memory: Memory, monkeypatc
     assert json.loads(told["execute_tool square"]["gen_ai.tool.call.arguments"])["number"] == 7
 
 
+def test_content_is_redacted_as_it_was_said(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
+    squaring().run(
+        'square {"password": "correct horse"}\nAuthorization: Digest a="b", response="8ca5"\nBearer 12345678 end'
+    )
+
+    [chat, *_] = [span.attributes for span in memory.spans() if span.name == "chat mock"]
+    said = 'square {"password": "***"}\nAuthorization: ***\nBearer *** end'
+    assert json.loads(chat["gen_ai.input.messages"])[-1]["parts"][0]["content"] == said
+
+
 def test_a_run_is_within_the_span_of_the_program_around_it(memory: Memory) -> None:
     with memory.tracers.get_tracer("mine").start_as_current_span("mine"):
         squaring().run("go")

@@ -9,7 +9,7 @@ from typing import Any
 
 from turnwise.base.call_context import CallContext, CallPart, current_call, under
 from turnwise.base.contextual import Bound
-from turnwise.observability.redaction import redact
+from turnwise.observability.redaction import redact, redacted
 from turnwise.observability.telemetry import names
 
 ABOUT = CallPart[dict[str, Any]]({})
@@ -35,7 +35,10 @@ def captured() -> bool:
 
 
 def content(make: Callable[[], Any]) -> str | None:
-    """The value as JSON, without the secrets that this process knows of; None unless content is asked for."""
+    """The value as JSON, without what is or looks like a secret; None unless content is asked for."""
     if not captured():
         return None
-    return redact(json.dumps(make(), ensure_ascii=False, default=str))
+    # Texts first, as they were said: within JSON a line end is two characters, the second of them a letter. The whole
+    # after that, since a name may tell that its value is a secret.
+    value = redacted(make())
+    return redact(json.dumps(value, ensure_ascii=False, default=lambda other: redact(str(other))))
