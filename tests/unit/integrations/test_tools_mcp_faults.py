@@ -128,3 +128,21 @@ def test_structured_content_as_deep_as_any_value_is_kept() -> None:
     with raw(TEXT | {"structuredContent": {"rows": _nested(63)}}) as server:
         found = answer(server, '{"request": "look"}')
     assert (found.content, found.content_any) == ("seen", {"rows": _nested(63)})
+
+
+@pytest.mark.parametrize(
+    ("server", "shown"),
+    [
+        ("http://user:s3cret@127.0.0.1:1/mcp?key=s3cret#s3cret", "http://127.0.0.1:1/mcp"),
+        ("http://us@er:s3cret@127.0.0.1:1", "http://127.0.0.1:1"),
+        ("http://127.0.0.1:1/a@b", "http://127.0.0.1:1/a@b"),
+        (["/nonexistent/prog", "--token", "s3cret"], "/nonexistent/prog"),
+        ("/nonexistent/prog --token s3cret", "/nonexistent/prog"),
+    ],
+)
+def test_an_address_is_told_without_credentials(server: Any, shown: str) -> None:
+    with MCPTools(server) as tools, pytest.raises(ToolServerUnavailableError) as raised:
+        tools.tools()
+
+    assert f"the MCP server {shown} cannot be reached" in str(raised.value)
+    assert "s3cret" not in str(raised.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -34,10 +35,14 @@ class Address:
     sse: bool = False
 
     def __str__(self) -> str:
+        """The address for errors and logs. A URL's user and query and a program's arguments may be credentials."""
         if self.url is not None:
-            # Whoever puts credentials into a URL does not want them in a log.
-            return self.url.split("?")[0]
-        return shlex.join(self.command) if self.command is not None else f"{type(self.server).__name__} in this process"
+            scheme, _, rest = re.split(r"[?#]", self.url, maxsplit=1)[0].partition("://")
+            host, slash, path = rest.partition("/")
+            return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+        if self.command is not None:
+            return shlex.quote(self.command[0]) if self.command else "''"
+        return f"{type(self.server).__name__} in this process"
 
     @property
     def url(self) -> str | None:
