@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 
@@ -53,6 +54,17 @@ def visible(text: str) -> str:
     if "\r" in text:
         text = _LINE_END.sub("\n", text)
     return _UNSEEN.sub(_escape, text)
+
+
+def on_one_line(text: str) -> str:
+    """The visible text on a single line: line ends and tabs are escapes, too."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def visible_json(value: Any, *, indent: int | None = None, default: Callable[[Any], Any] | None = None) -> str:
+    """The value as JSON that can be read and is safe to look at: what cannot be seen is an escape such as \\u009b."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=default)
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def first_line(text: str, width: int = LINE) -> str:

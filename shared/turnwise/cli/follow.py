@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import typer
 
 from turnwise.api.events import EventView
 from turnwise.api.runs import RunView, StoppedView
-from turnwise.base.text import visible
+from turnwise.base.text import visible, visible_json
 from turnwise.cli.group import FAILED, STOPPED
 from turnwise.cli.text.console import console
 from turnwise.cli.text.event_lines import ENDS, EventLines
@@ -38,7 +37,7 @@ def follow(client: Client, run_id: str, *, as_json: bool = False) -> int:
         if isinstance(event, EventView):
             last[event.type] = event.seq
         if as_json:
-            typer.echo(json.dumps(json_of(event), ensure_ascii=False))
+            typer.echo(visible_json(json_of(event)))
         elif (line := lines.line(json_of(event))) is not None and event.type not in ENDS:
             out.print(str(line))  # the end is told with the result
     run = client.run(run_id)

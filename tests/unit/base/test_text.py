@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from turnwise import ToolMessage
-from turnwise.base.text import value_as_text
+from turnwise.base.text import value_as_text, visible, visible_json
 
 
 class Point(BaseModel):
@@ -37,3 +41,16 @@ def test_models_within_a_value_are_json(value: object, text: str) -> None:
 
 def test_a_tool_within_a_value_is_no_tool_of_the_text() -> None:
     assert "{" not in value_as_text([Call()])
+
+
+@given(st.text(st.characters(exclude_categories=())), st.sampled_from([None, 2]))
+def test_json_to_look_at_is_the_same_value_and_hides_nothing(text: str, indent: int | None) -> None:
+    shown = visible_json({"said": [text]}, indent=indent)
+
+    assert visible(shown) == shown
+    shown.encode()
+    assert json.loads(shown) == json.loads(json.dumps({"said": [text]}))
+
+
+def test_json_to_look_at_keeps_letters_and_line_ends() -> None:
+    assert visible_json({"é": "\x9b\u202e \ud83c"}, indent=1) == '{\n "é": "\\u009b\\u202e \\ud83c"\n}'

@@ -9,6 +9,7 @@ import pytest
 
 from turnwise.cli.text.event_lines import EventLines
 from turnwise.cli.text.messages import document_text, money, speaker
+from turnwise.cli.text.output import as_json_text
 from turnwise.cli.text.run import transcript_lines
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.transcripts.numbers import used
@@ -51,6 +52,10 @@ def test_a_call_of_a_function_is_shown_like_a_tool() -> None:
     call = {"id": "call_1", "function": {"name": "refund", "arguments": {"amount": 5}}}
 
     assert document_text(document(oai_tool_calls=[call])) == "refund(amount=5)"
+
+
+def test_json_of_a_command_controls_no_terminal() -> None:
+    assert as_json_text({"é": "\x9b31m\u202e"}) == '{\n  "é": "\\u009b31m\\u202e"\n}'
 
 
 @pytest.mark.parametrize(("name", "expected"), [("Billing", "Billing (LLM)"), ("", "LLM"), ("LLM", "LLM")])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from turnwise.base.text import visible_json
 from turnwise.cli.batch.items_file import Item, ItemsFile
 from turnwise.cli.batch.patience import patiently
 from turnwise.cli.batch.progress import BatchProgressBar
@@ -171,7 +172,7 @@ class BatchRun:
             after: str | None = "0"
             while after is not None:
                 page = patiently(partial(self._client.batch_results, batch.id, after=int(after)))
-                out.writelines(json.dumps(json_of(result), ensure_ascii=False) + "\n" for result in page.items)
+                out.writelines(visible_json(json_of(result)) + "\n" for result in page.items)
                 after = page.next_cursor
 
     def _add(self, batch: BatchView, items: Sequence[Item]) -> BatchView:

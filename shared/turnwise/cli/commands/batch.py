@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from turnwise.base.text import visible_json
 from turnwise.cli.commands.runs import TaskArgument
 from turnwise.cli.options import DEFAULT_URL, JsonOption, UrlOption, usd
 from turnwise.cli.text.messages import as_json as json_of
@@ -97,7 +97,7 @@ def batch(
                 if output is not None or not as_json:
                     run.write(found, output)
     if as_json:
-        typer.echo(json.dumps(json_of(found), ensure_ascii=False))
+        typer.echo(visible_json(json_of(found)))
     typer.echo(sentence(found), err=True)
     raise typer.Exit(0 if no_wait else exit_code(found))
 

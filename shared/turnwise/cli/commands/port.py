@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from turnwise.base.text import visible_json
 from turnwise.cli.group import NEEDS_A_HAND
 from turnwise.cli.options import JsonOption
 
@@ -75,7 +75,7 @@ def _tell(reports: list[FileReport], *, check: bool, diff: bool, as_json: bool, 
     from turnwise.cli.text import port_report
 
     if as_json:
-        typer.echo(json.dumps(port_report.as_json(reports), ensure_ascii=False))
+        typer.echo(visible_json(port_report.as_json(reports)))
     else:
         if diff:
             for report in reports:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+from turnwise.base.text import visible_json
 
 
 def as_json_text(value: Any) -> str:
     """The value as `--json` prints it."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    return visible_json(value, indent=2)
 
 
 def counted(number: int, noun: str) -> str:
