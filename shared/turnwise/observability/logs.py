@@ -10,7 +10,6 @@ import json
 import logging
 import math
 import os
-import re
 import sys
 import threading
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
 from turnwise.base.imports import without
-from turnwise.base.text import visible
+from turnwise.base.text import on_one_line, visible, visible_json
 from turnwise.errors import ConfigurationError
 from turnwise.observability.redaction import redact
 from turnwise.observability.telemetry.context import current_ids
@@ -36,8 +35,8 @@ logger = logging.getLogger(__name__)
 _CHATTY = ("alembic", "celery", "httpx", "httpx2", "httpcore", "openai", "kombu", "amqp", "uvicorn")
 # Values of ours, which hold no secret.
 _SAFE = frozenset(("action", "level", "logger", "timestamp", "trace_id", "span_id"))
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _DEEPEST = 8
+_MARGIN = "    "
 
 # Fields of every line that is written while this is set; those of `structlog.contextvars` are for users, and cost more.
 ABOUT: ContextVar[Mapping[str, object]] = ContextVar("turnwise_log_fields", default=MappingProxyType({}))
@@ -88,7 +87,7 @@ class _Lines(logging.StreamHandler[TextIO]):
             "level": "error",
             "logger": record.name,
         }
-        text = json.dumps(line) if self.as_json else f"{line['event']} action=line_lost"
+        text = json.dumps(line) if self.as_json else f"{on_one_line(line['event'])} action=line_lost"
         # A full disk or a reader that is gone fails again; whoever logs must not pay for that.
         with suppress(OSError, ValueError):
             self.stream.write(text + self.terminator)
@@ -165,12 +164,36 @@ def _as_json(value: Any, depth: int = 0) -> Any:
     return redact(value if isinstance(value, str) else str(value))
 
 
-def _on_one_line(_logger: Any, _name: str, line: EventDict) -> EventDict:
-    """A sentence that quotes someone's text cannot pretend to be several lines, or colour the terminal."""
-    event = line.get("event")
-    if isinstance(event, str) and _CONTROL.search(event):
-        line["event"] = _CONTROL.sub(lambda found: repr(found[0])[1:-1], event)
-    return line
+class _Shown:
+    """A value of which the text is ready; the renderer asks for its `repr`."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _visible(_logger: Any, _name: str, line: EventDict) -> EventDict:
+    """Make what a line quotes safe to look at: it cannot pretend to be several lines, or control the terminal.
+
+    Secrets are cut out before it is put together: their search must not take one value for a part of another.
+    """
+    return {name: value if name in _SAFE else _shown(name, value) for name, value in line.items()}
+
+
+def _shown(name: str, value: Any) -> Any:
+    if name == "event":
+        return on_one_line(redact(str(value)))
+    if name in ("exception", "stack"):
+        # At the margin only lines of the log begin.
+        return _MARGIN + visible(redact(str(value))).replace("\n", "\n" + _MARGIN)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if not isinstance(value, str):
+        return _Shown(on_one_line(redact(repr(value))))
+    text = redact(value)
+    return text if on_one_line(text) == text else _Shown(repr(text))
 
 
 def _redacted(_logger: Any, _name: str, line: Any) -> Any:
@@ -182,13 +205,13 @@ def _formatter(stream: TextIO, *, as_json: bool) -> structlog.stdlib.ProcessorFo
     last: list[Processor]
     if as_json:
         ascii_only = (getattr(stream, "encoding", None) or "utf-8").lower().replace("-", "") != "utf8"
-        renderer = structlog.processors.JSONRenderer(ensure_ascii=ascii_only)
+        renderer = structlog.processors.JSONRenderer(json.dumps if ascii_only else visible_json)
         last = [structlog.processors.format_exc_info, _plain, renderer]
     else:
         console = structlog.dev.ConsoleRenderer(
             colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
-        last = [_on_one_line, console, _redacted]
+        last = [structlog.processors.format_exc_info, _visible, console, _redacted]
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=_SHARED,
         processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],

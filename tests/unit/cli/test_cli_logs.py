@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from typing import Literal
 
 import pytest
 
+from turnwise.base.text import visible
 from turnwise.errors import ConfigurationError
 from turnwise.observability.logs import begin_logging, configure_logging, tell_fault
 
@@ -92,6 +95,61 @@ def test_on_a_console_a_sentence_cannot_pretend_to_be_two() -> None:
 
     assert stream.getvalue().count("\n") == 1
     assert "\x1b[31m" not in stream.getvalue()
+
+
+HOSTILE = "x \x1b]0;PWNED\x07\x1b[31mred \x9b31m\r\n2026-01-01T00:00:00Z [info] all is well \u202eback"
+
+
+class Hostile:
+    def __repr__(self) -> str:
+        return HOSTILE
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def _log_what_is_hostile(stream: io.StringIO, format: Literal["console", "json"]) -> str:
+    configure_logging(format, "INFO", stream)
+    extra = {"blank": HOSTILE, "word": "a\x9b31m\u202eb", "odd": Hostile(), "many": [HOSTILE], "stack": HOSTILE}
+    try:
+        raise RuntimeError(HOSTILE)
+    except RuntimeError:
+        logging.getLogger("turnwise").exception("It failed: %s", HOSTILE, extra=extra)
+    return stream.getvalue()
+
+
+def test_on_a_terminal_no_value_and_no_traceback_controls_it_or_looks_like_a_line() -> None:
+    plain = _log_what_is_hostile(io.StringIO(), "console")
+    coloured = _log_what_is_hostile(Terminal(), "console")
+
+    assert visible(plain) == plain
+    assert "RuntimeError: x \\x1b]0;PWNED" in plain
+    assert "word=a\\x9b31m\\u202eb" in plain.replace("'", "")
+    assert "\x1b[" in coloured
+    assert not re.search("\x1b(?!\\[[0-9;]*m)|\x1b\\[31mred|[\x07\x9b\u202e\r]", coloured)
+    for text in (plain, coloured):
+        at_the_margin = {line for line in text.splitlines()[1:] if not line.startswith("    ")}
+        assert at_the_margin <= {"", "=" * 79}  # between a stack and a traceback
+
+
+def test_a_line_of_json_holds_what_cannot_be_seen_as_escapes() -> None:
+    text = _log_what_is_hostile(io.StringIO(), "json")
+
+    assert text == visible(text)
+    assert "\\u009b31m" in text and "\\u202eback" in text
+    assert json.loads(text)["blank"] == HOSTILE
+
+
+def test_a_line_that_cannot_be_written_controls_no_terminal() -> None:
+    stream = io.StringIO()
+    configure_logging("console", "INFO", stream)
+
+    logging.getLogger("turnwise").info("%d \x1b[31m\nred", "three")
+
+    assert stream.getvalue().count("\n") == 1
+    assert "\x1b" not in stream.getvalue()
 
 
 def test_what_ends_a_process_or_a_thread_is_a_line() -> None:
