@@ -10,7 +10,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote, urlsplit
 
 T = TypeVar("T")
@@ -40,41 +40,91 @@ _HEADER = rf"(?<![a-z])authorization{_SEPARATOR}"
 # These two stay: they tell what was sent. Other words may be the secret itself.
 _SCHEME = r"(?:bearer|basic)"
 
+
+class _Form(NamedTuple):
+    """Secrets of one form, found by `pattern`.
+
+    A text that has none of `words`, in capitals or not, has no such secret, nor has one without any of `marks`.
+    """
+
+    words: tuple[str, ...]
+    pattern: re.Pattern[str]
+    marks: tuple[str, ...] = ("",)
+
+    def may_be_in(self, text: str, folded: str) -> bool:
+        """Say in a small part of the pattern's time that a text has no such secret, as most have none."""
+        return any(mark in text for mark in self.marks) and any(word in folded for word in self.words)
+
+
+_NAMED = ("pass", "secret", "key", "token")
+_SEPARATORS = ("=", ":")
+
 # Group 1 stands before a secret and is kept: it tells which secret it was. Strangers may have written the texts, so
 # each form takes time in proportion to their length: none looks at the same characters from each place where it could
 # begin. Of quotes of one kind each ends what the one before has begun, so a text is read once for each of the kinds.
 _FORMS = (
     # A password in a URL; user and host stay, and so does the word that stands for one in a hint. Of the scheme the
     # last character is enough; looked for as a whole, it would be read again from each dot and hyphen in it.
-    re.compile(r"((?<=[a-zA-Z0-9+.-])://[^\s/?#:@'\"]*:)(?!PASSWORD@)[^\s/@'\"]+(?=@)"),
-    # In quotes a value may hold blanks and commas.
-    re.compile(rf"(?i)((?:{_NAME}{_SEPARATOR}|{_HEADER})(\\{{0,31}}+)(['\"])(?:{_SCHEME}\s++)?+){_QUOTED}"),
-    # Where a scheme has parameters, as Digest has, the rest of the line belongs to it.
-    re.compile(rf"(?i)({_HEADER})[a-z0-9-]++[ \t]++[a-z_-]++=(?:\\*+\"|[^\s=,;'\"\\])[^\r\n]*+"),
-    re.compile(rf"(?i)({_HEADER}{_SCHEME}\s++)[^\s'\",;*\\]{{6,}}"),
-    re.compile(rf"(?i)({_HEADER})(?!{_SCHEME}\b)(?:[a-z0-9-]++[ \t]++)?[^\s'\",;*\\]{{6,}}"),
-    re.compile(rf"(?i)(\b{_SCHEME}\s+)[A-Za-z0-9._~+/=-]{{8,}}"),
-    # Keys of model providers and code hosts; some are quoted with stars in the middle.
-    re.compile(
-        r"(\b(?:sk|pk|rk|xai|gsk|hf|gh[oprsu]|github_pat|glpat|xox[abeprs])[-_])[A-Za-z0-9*_-]{6,}",
+    _Form(
+        ("://",),
+        re.compile(r"((?<=[a-zA-Z0-9+.-])://[^\s/?#:@'\"]*:)(?!PASSWORD@)[^\s/@'\"]+(?=@)"),
     ),
-    re.compile(r"(\bA[KS]IA)[A-Z0-9]{12,}"),
-    re.compile(r"(\bAIza)[A-Za-z0-9_-]{20,}"),
+    # In quotes a value may hold blanks and commas.
+    _Form(
+        (*_NAMED, "authorization"),
+        re.compile(rf"(?i)((?:{_NAME}{_SEPARATOR}|{_HEADER})(\\{{0,31}}+)(['\"])(?:{_SCHEME}\s++)?+){_QUOTED}"),
+        _SEPARATORS,
+    ),
+    # Where a scheme has parameters, as Digest has, the rest of the line belongs to it.
+    _Form(
+        ("authorization",),
+        re.compile(rf"(?i)({_HEADER})[a-z0-9-]++[ \t]++[a-z_-]++=(?:\\*+\"|[^\s=,;'\"\\])[^\r\n]*+"),
+        _SEPARATORS,
+    ),
+    _Form(("authorization",), re.compile(rf"(?i)({_HEADER}{_SCHEME}\s++)[^\s'\",;*\\]{{6,}}"), _SEPARATORS),
+    _Form(
+        ("authorization",),
+        re.compile(rf"(?i)({_HEADER})(?!{_SCHEME}\b)(?:[a-z0-9-]++[ \t]++)?[^\s'\",;*\\]{{6,}}"),
+        _SEPARATORS,
+    ),
+    _Form(("bearer", "basic"), re.compile(rf"(?i)(\b{_SCHEME}\s+)[A-Za-z0-9._~+/=-]{{8,}}")),
+    # Keys of model providers and code hosts; some are quoted with stars in the middle.
+    _Form(
+        ("sk", "pk", "rk", "xai", "hf", "gh", "github_pat", "glpat", "xox"),
+        re.compile(
+            r"(\b(?:sk|pk|rk|xai|gsk|hf|gh[oprsu]|github_pat|glpat|xox[abeprs])[-_])[A-Za-z0-9*_-]{6,}",
+        ),
+    ),
+    _Form(("akia", "asia"), re.compile(r"(\bA[KS]IA)[A-Z0-9]{12,}")),
+    _Form(("aiza",), re.compile(r"(\bAIza)[A-Za-z0-9_-]{20,}")),
     # Our own; the prefix is no secret.
-    re.compile(r"(\btw_[0-9a-f]{12}_)[0-9a-f]{8,}"),
+    _Form(("tw_",), re.compile(r"(\btw_[0-9a-f]{12}_)[0-9a-f]{8,}")),
     # Those of webhooks, ours and others'.
-    re.compile(r"(\bwhsec_)[A-Za-z0-9+/=_-]{8,}"),
+    _Form(("whsec_",), re.compile(r"(\bwhsec_)[A-Za-z0-9+/=_-]{8,}")),
     # Signed tokens. Of several beginnings within one piece the first decides: after it there are the most characters.
-    re.compile(r"(?<![A-Za-z0-9_-])((?>[A-Za-z0-9_-]*?\beyJ))[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    _Form(
+        ("eyj",),
+        re.compile(r"(?<![A-Za-z0-9_-])((?>[A-Za-z0-9_-]*?\beyJ))[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
+    ),
     # The quote is one of more backslashes than are counted above.
-    re.compile(rf"(?i)({_NAME}{_SEPARATOR}(?:\\*+['\"])?)(?!\*\*\*){_BARE}{{4,}}"),
+    _Form(_NAMED, re.compile(rf"(?i)({_NAME}{_SEPARATOR}(?:\\*+['\"])?)(?!\*\*\*){_BARE}{{4,}}"), _SEPARATORS),
     # Of a URL's query: words that elsewhere stand before innocent values.
-    re.compile(rf"(?i)([?&;](?:x-amz-)?(?:security-)?(?:token|key|sig|signature)=)(?!\*\*\*){_BARE}{{8,}}"),
+    _Form(
+        ("token=", "key=", "sig=", "signature="),
+        re.compile(rf"(?i)([?&;](?:x-amz-)?(?:security-)?(?:token|key|sig|signature)=)(?!\*\*\*){_BARE}{{8,}}"),
+    ),
     # A token of any kind, where it looks like one: a parser's error has words after "token:", too.
-    re.compile(
-        rf"(?i)((?<![a-z])token{_SEPARATOR}(?:\\*+['\"])?)(?=[a-z0-9_./+=-]{{16}})(?=[a-z_./+=-]{{0,40}}[0-9]){_BARE}{{4,}}"
+    _Form(
+        ("token",),
+        re.compile(
+            rf"(?i)((?<![a-z])token{_SEPARATOR}(?:\\*+['\"])?)(?=[a-z0-9_./+=-]{{16}})(?=[a-z_./+=-]{{0,40}}[0-9]){_BARE}{{4,}}"
+        ),
+        _SEPARATORS,
     ),
 )
+
+# Of all forms: most texts have none of them.
+_WORDS = tuple({word for form in _FORMS for word in form.words})
 
 
 class _Known:
@@ -119,8 +169,15 @@ def hide(secret: str | None) -> None:
 def redact(text: str) -> str:
     """The text without what is or looks like a secret; takes time in proportion to its length, whatever it holds."""
     text = _known.hide_in(text)
+    folded = text.casefold()
+    for word in _WORDS:
+        if word in folded:
+            break
+    else:
+        return text
     for form in _FORMS:
-        text = form.sub(rf"\g<1>{HIDDEN}", text)
+        if form.may_be_in(text, folded):
+            text = form.pattern.sub(rf"\g<1>{HIDDEN}", text)
     return text
 
 

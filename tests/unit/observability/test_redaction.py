@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.growth import grows_with_length
 
-from turnwise.observability.redaction import MOST_TOLD, hide, redact, redact_beginning, redacted
+from turnwise.observability.redaction import _FORMS, HIDDEN, MOST_TOLD, hide, redact, redact_beginning, redacted
 
 
 @pytest.mark.parametrize(
@@ -195,3 +195,58 @@ def test_where_the_text_is_cut_no_part_of_a_secret_is_left(length: int) -> None:
     told = redact_beginning(f"{hidden}{'.' * 50}{known} {known} {known} {known}{' and so on' * 1_000}", 100)
 
     assert "correct" not in told
+
+
+_BITS = st.sampled_from(
+    [
+        *(
+            "password",
+            "api_key",
+            "Authorization",
+            "Bearer",
+            "Digest a",
+            "TOKEN",
+            "Refresh-Token",
+            "secret",
+            "passphrase",
+        ),
+        *(
+            "sk-",
+            "gsk_",
+            "ghp_",
+            "github_pat_",
+            "AKIA",
+            "AIza",
+            "tw_0123456789ab_",
+            "whsec_",
+            "eyJ",
+            "xoxb-",
+            "://u:",
+            "@h",
+        ),
+        *(
+            "?key=",
+            "&sig=",
+            ";x-amz-security-token=",
+            "=",
+            ":",
+            " ",
+            '"',
+            "'",
+            '\\"',
+            ",",
+            ".",
+            "0123456789abcdef",
+            "ABCDEFGHIJKLMNOP",
+        ),
+        *("\u017fecret", "to\u212aen"),  # letters that are an s and a k where case does not count
+    ]
+)
+
+
+@given(st.lists(_BITS, max_size=12).map("".join))
+def test_no_form_is_passed_over_that_would_find_something(text: str) -> None:
+    expected = text
+    for form in _FORMS:
+        expected = form.pattern.sub(rf"\g<1>{HIDDEN}", expected)
+    assert redact(text) == expected
