@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -18,7 +18,7 @@ import pytest
 from pydantic import SecretStr
 from tests.support.vector_stores import documents, sqlite_config
 
-from turnwise import HashingEmbedder, OpenAIEmbedder
+from turnwise import Embeddings, HashingEmbedder, OpenAIEmbedder
 from turnwise.errors import ConfigurationError, ModelRequestError, ModelUnavailableError
 from turnwise.testing.fake_llm.server import FakeLLMServer
 
@@ -43,12 +43,12 @@ def embedder(server: FakeLLMServer, **settings: Any) -> OpenAIEmbedder:
 
 @contextmanager
 def answering(body: object) -> Iterator[str]:
-    """A server that answers everything with `body`; gives its base URL."""
+    """A server that answers everything with `body`, bytes as they are; gives its base URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
-            data = json.dumps(body).encode()
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(data)))
@@ -61,9 +61,15 @@ def answering(body: object) -> Iterator[str]:
     with HTTPServer(("127.0.0.1", 0), Handler) as listening:
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
-        yield f"http://127.0.0.1:{listening.server_port}/v1"
-        listening.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{listening.server_port}/v1"
+        finally:
+            listening.shutdown()
+            thread.join()
+
+
+def run_embed_async(url: str) -> Callable[[Sequence[str]], Embeddings]:
+    return lambda texts: asyncio.run(OpenAIEmbedder(api_base=url).embed_async(texts))
 
 
 def test_openais_client_gets_the_same_vectors_in_both_encodings(client: openai.OpenAI) -> None:
@@ -183,11 +189,19 @@ def test_a_refused_text_and_a_missing_server_are_told(server: FakeLLMServer) -> 
         {"data": [{"embedding": "AAA="}]},
         {"data": [{"embedding": ["a"]}]},
         {"data": [1]},
+        {"data": [{"embedding": [10**400]}]},
+        b"",
+        b'{"data":[{"in',
+        b"<html>",
+        b"\xff\xfe{}",
     ],
 )
 def test_an_answer_without_usable_vectors_is_told(body: object) -> None:
-    with answering(body) as url, pytest.raises(ModelUnavailableError, match="holds no embeddings"):
-        OpenAIEmbedder(api_base=url).embed(["a"])
+    with answering(body) as url:
+        for embed in (OpenAIEmbedder(api_base=url).embed, run_embed_async(url)):
+            with pytest.raises(ModelUnavailableError, match="holds no embeddings") as told:
+                embed(["a"])
+            assert told.value.may_have_cost
 
 
 def test_a_server_that_sorts_otherwise_or_tells_no_usage_is_understood() -> None:

@@ -9,27 +9,31 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
+import httpx2
+
 from turnwise.errors import ModelUnavailableError
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.connections import process_connections
 from turnwise.models.openai.errors import told_as_model_errors
 from turnwise.models.openai.hints import address_hint
+from turnwise.models.openai.wire import plain_json
 from turnwise.models.tokens.usage import LLMTokenUsage, reported
 
 _PATH = "/embeddings"
 
 
 def post(config: OpenAIGPTConfig, body: dict[str, Any]) -> object:
-    """The server's answer to one request, as plain JSON; raises `ModelError`, never retries."""
+    """The server's answer to one request, as plain JSON or as text; raises `ModelError`, never retries."""
     with told_as_model_errors(config), process_connections.client(config) as client:
-        return client.post(_PATH, cast_to=object, body=body)
+        # Not as JSON: the library raises the decoder's own errors for a body that is none.
+        return plain_json(client.post(_PATH, cast_to=httpx2.Response, body=body))
 
 
 async def post_async(config: OpenAIGPTConfig, body: dict[str, Any]) -> object:
     """The same, without blocking the event loop."""
     with told_as_model_errors(config):
         async with process_connections.async_client(config) as client:
-            return await client.post(_PATH, cast_to=object, body=body)
+            return plain_json(await client.post(_PATH, cast_to=httpx2.Response, body=body))
 
 
 def parse_embeddings(
@@ -43,7 +47,7 @@ def parse_embeddings(
         if len(data) != texts:
             raise ValueError(f"{len(data)} vectors for {texts} texts")
         return [_vector(item["embedding"]) for item in data], reported(answer.get("usage"))
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         found = json.dumps(answer, default=str)[:300]
         raise ModelUnavailableError(
             f"the model server's answer holds no embeddings ({type(error).__name__}: {error}): {found}; check "
