@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -24,6 +25,7 @@ from turnwise import (
     Task,
 )
 from turnwise.errors import LimitReachedError, ModelUnavailableError
+from turnwise.integrations.retrieval.indexed_store import IndexedStore
 from turnwise.models.budget.purse import Purse
 from turnwise.record.store import Store
 from turnwise.testing.fake_llm.server import FakeLLMServer
@@ -100,6 +102,23 @@ def test_each_request_of_a_long_list_is_paid_by_itself(server: FakeLLMServer) ->
 
     assert looked_up(server) - before == purse.used.calls == 5
     assert purse.tokens == purse.used.prompt_tokens == 10
+
+
+@pytest.mark.parametrize("in_event_loop", [False, True])
+def test_requests_before_one_that_failed_count_as_the_agents(
+    server: FakeLLMServer, tmp_path: Path, in_event_loop: bool
+) -> None:
+    agent = clerk(tmp_path, embedder(server, batch_size=1)).agent
+    purse, store = Purse(max_tokens=20), agent.vecdb
+    assert isinstance(store, IndexedStore)
+    texts = [Document(text=f"text {number:2}") for number in range(8)]
+
+    # As above: five requests of 2 tokens are made, and the sixth has no room.
+    with purse.open(), pytest.raises(LimitReachedError):
+        asyncio.run(store.add_async(texts)) if in_event_loop else store.add(texts)
+
+    assert (agent.usage.calls, agent.usage.prompt_tokens) == (5, 10)
+    assert (purse.used.calls, purse.used.prompt_tokens) == (5, 10)
 
 
 def test_a_server_that_can_not_be_reached_costs_nothing() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from turnwise.models.tokens.usage import LLMTokenUsage
+from turnwise.models.tokens.usage import NO_USAGE, LLMTokenUsage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +21,20 @@ class Embeddings:
     vectors: Sequence[Sequence[float]]
     usage: LLMTokenUsage = field(default_factory=LLMTokenUsage)
     counted: bool = False
+
+
+_SPENT = "_embeddings_usage"
+
+
+def spent_before(error: BaseException, usage: LLMTokenUsage) -> None:
+    """Note on an error what the requests before the one that failed used, and the run has counted."""
+    vars(error)[_SPENT] = usage
+
+
+def take_spent(error: BaseException) -> LLMTokenUsage:
+    """Return what `spent_before` noted, and forget it, so that it is counted once on the error's way."""
+    used = vars(error).pop(_SPENT, NO_USAGE)
+    return used if isinstance(used, LLMTokenUsage) else NO_USAGE
 
 
 @runtime_checkable

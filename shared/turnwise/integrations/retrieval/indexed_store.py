@@ -11,7 +11,7 @@ from typing import Any
 from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
 from turnwise.errors import ConfigurationError, InvalidRequestError
 from turnwise.integrations.retrieval.document import Document, Metadata, Scalar, ScoredDocument, Where, checked_text
-from turnwise.integrations.retrieval.embedder import Embedder, Embeddings
+from turnwise.integrations.retrieval.embedder import Embedder, Embeddings, take_spent
 from turnwise.integrations.retrieval.index import Filter, Hit, Row, Space, VectorIndex
 from turnwise.integrations.retrieval.store import VectorStore
 from turnwise.models.budget.gate import current_gate
@@ -108,18 +108,25 @@ class IndexedStore(VectorStore):
 
     def _embedded(self, texts: Sequence[str]) -> Steps[Sequence[Sequence[float]]]:
         embedder = self.embedder
-        made: Embeddings = yield Effect(sync=lambda: embedder.embed(texts), awaited=lambda: embedder.embed_async(texts))
-        if made.usage.calls:
-            self._count(made)
+        made: Embeddings
+        try:
+            made = yield Effect(sync=lambda: embedder.embed(texts), awaited=lambda: embedder.embed_async(texts))
+        except BaseException as error:
+            self._tell(take_spent(error))
+            raise
+        self._count(made)
         _check(made.vectors, len(texts), embedder.name)
         return made.vectors
 
     def _count(self, made: Embeddings) -> None:
         gate = current_gate()
-        if gate is not None and not made.counted:
+        if gate is not None and not made.counted and made.usage.calls:
             gate.count(made.usage)
-        if self.on_usage is not None:
-            self.on_usage(made.usage, self.embedder.name)
+        self._tell(made.usage)
+
+    def _tell(self, used: LLMTokenUsage) -> None:
+        if self.on_usage is not None and used.calls:
+            self.on_usage(used, self.embedder.name)
 
     def _space(self, vectors: Sequence[Sequence[float]]) -> Space:
         return Space(embedder=self.embedder.name, dimension=len(vectors[0]))

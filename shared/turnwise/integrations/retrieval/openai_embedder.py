@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
-from turnwise.integrations.retrieval.embedder import Embeddings
+from turnwise.integrations.retrieval.embedder import Embeddings, spent_before
 from turnwise.models.budget.budget import Amount
 from turnwise.models.budget.call import ModelCall
 from turnwise.models.budget.gate import current_gate, failed, reserving
@@ -66,25 +66,32 @@ class OpenAIEmbedder(BaseModel):
         return await run_async(self._embed(texts))
 
     def _embed(self, texts: Sequence[str]) -> Steps[Embeddings]:
-        from turnwise.models.openai.embeddings import parse_embeddings, post, post_async
-
-        server = self._server()
         vectors: list[Sequence[float]] = []
         usage = LLMTokenUsage()
         for start in range(0, len(texts), self.batch_size):
-            batch = list(texts[start : start + self.batch_size])
-            hold = yield from reserving(self._call(batch), current_gate())
             try:
-                answer = yield _request(server, self._body(batch), post, post_async)
-                made, told = parse_embeddings(answer, len(batch), server)
-                used = self._used(told, batch)
+                made, used = yield from self._one_request(list(texts[start : start + self.batch_size]))
             except BaseException as error:
-                failed(hold, error)
+                spent_before(error, usage)
                 raise
-            hold.settle(used)
             vectors += made
             usage = usage.plus(used)
         return Embeddings(vectors=vectors, usage=usage, counted=True)
+
+    def _one_request(self, batch: list[str]) -> Steps[tuple[list[Sequence[float]], LLMTokenUsage]]:
+        from turnwise.models.openai.embeddings import parse_embeddings, post, post_async
+
+        server = self._server()
+        hold = yield from reserving(self._call(batch), current_gate())
+        try:
+            answer = yield _request(server, self._body(batch), post, post_async)
+            made, told = parse_embeddings(answer, len(batch), server)
+            used = self._used(told, batch)
+        except BaseException as error:
+            failed(hold, error)
+            raise
+        hold.settle(used)
+        return made, used
 
     def _call(self, texts: list[str]) -> ModelCall:
         """Return what a request may use at most: it has a prompt, and no answer that costs."""
