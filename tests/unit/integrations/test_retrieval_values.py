@@ -6,6 +6,7 @@ import math
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from turnwise import (
     DocMetaData,
     Document,
     Embedder,
+    Embeddings,
     HashingEmbedder,
     PgVectorConfig,
     SqliteVectorConfig,
@@ -151,6 +153,26 @@ def test_an_agent_takes_settings_or_a_store_and_nothing_else(tmp_path: Path) -> 
         AgentConfig.model_validate({"vecdb": "vectors.db"})
     with pytest.raises(ValidationError, match="Embedder"):
         SqliteVectorConfig.model_validate({"path": "vectors.db", "embedder": "text-embedding-3-small"})
+
+
+class Named(Embedder):
+    name: str
+
+    def __init__(self, name: str | None) -> None:
+        if name is not None:
+            self.name = name
+
+    def embed(self, texts: Sequence[str]) -> Embeddings:
+        return Embeddings(vectors=[[1.0] for _ in texts])
+
+
+def test_an_embedder_may_set_its_name_when_it_is_made(tmp_path: Path) -> None:
+    assert sqlite_config(tmp_path, Named("mine")).embedder.name == "mine"
+
+
+def test_an_embedder_without_a_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="Named has no name"):
+        sqlite_config(tmp_path, Named(None))
 
 
 def test_stores_of_the_same_place_share_their_connections(tmp_path: Path) -> None:

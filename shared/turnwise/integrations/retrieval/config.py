@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from turnwise.errors import ConfigurationError
 from turnwise.integrations.retrieval.embedder import Embedder
@@ -32,6 +32,13 @@ class VectorStoreConfig(BaseModel):
 
     embedder: Embedder
     collection: str = Field(default="documents", pattern=r"^[a-z][a-z0-9_]{0,31}$")
+
+    @field_validator("embedder")
+    @classmethod
+    def _named(cls, embedder: Embedder) -> Embedder:
+        if not isinstance(getattr(embedder, "name", None), str):
+            raise ValueError(f"{type(embedder).__name__} has no name; set its `name` to a text that tells its vectors")
+        return embedder
 
     def open(self) -> IndexedStore:
         """The store; within a process, stores of the same place and collection share their connections.

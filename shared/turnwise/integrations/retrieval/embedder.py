@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from turnwise.models.tokens.usage import NO_USAGE, LLMTokenUsage
 
@@ -42,12 +42,17 @@ class Embedder(Protocol):
     """Turns texts into vectors of equal length, near to each other where the texts mean the same.
 
     `name` says which vectors can be compared: a store refuses an embedder of another name than the one that filled
-    it. Subclass it to inherit `embed_async`.
+    it. It may be an attribute of the class or of the object, or a property. Subclass it to inherit `embed_async`.
     """
 
-    @property
-    def name(self) -> str:
-        """The model, with whatever else changes its vectors."""
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str:
+            """The model, with whatever else changes its vectors."""
+
+    else:
+        name: str  # a property here would be inherited, and no subclass could set its own
 
     def embed(self, texts: Sequence[str]) -> Embeddings:
         """The vectors of the texts, in as many calls of a server as it takes; raises `ModelError`."""
