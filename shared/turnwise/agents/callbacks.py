@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
+
+from turnwise.base.sync_async import refuse_unfinished
 
 # Takes each piece of a streamed answer: the text, and its `StreamEventType` if it has a second parameter.
 TokenListener = Callable[..., Any]
@@ -41,7 +44,7 @@ class CallbackSet:
     def tell(self, name: str, **offered: Any) -> None:
         """Call the callback with those of the keywords that it takes, if it is set."""
         if self.is_set(name):
-            call_with(getattr(self, name), offered)
+            refuse_unawaited(call_with(getattr(self, name), offered), name)
 
 
 @dataclass
@@ -50,7 +53,7 @@ class Callbacks(CallbackSet):
 
     They are called in the process and thread in which things happen, and what they raise is not swallowed. A function
     is given those of the keywords below that it takes. An `_async` twin is awaited in asynchronous runs, the plain
-    function is called where it is not set.
+    function is called where it is not set. An async function in a plain one's place raises `ConfigurationError`.
 
     - `show_start_response(entity)`: the model ("llm") is about to be called, or a tool's handler ("agent").
     - `start_llm_stream()`: a streamed answer begins; returns a function that takes each piece of its text. If that
@@ -78,6 +81,13 @@ class Callbacks(CallbackSet):
     set_parent_agent: Callable[[Any], Any] = nothing
     show_error_message: Callable[..., Any] = nothing
     show_start_response: Callable[..., Any] = nothing
+
+
+def refuse_unawaited(returned: Any, name: str) -> None:
+    """Raise `ConfigurationError` where a callback that no one awaits is an async function."""
+    # A future is the work of an event loop: a callback may hand its own on to one.
+    if not isinstance(returned, asyncio.Future):
+        refuse_unfinished(returned, f"the callback {name}")
 
 
 def call_with(function: Callable[..., Any], offered: dict[str, Any]) -> Any:

@@ -90,12 +90,14 @@ def is_unfinished(value: Any) -> bool:
     return hasattr(type(value), "__await__")
 
 
-def refuse_unfinished(value: Any, name: str, twin: str) -> None:
+def refuse_unfinished(value: Any, name: str, twin: str | None = None) -> None:
     """Raise `ConfigurationError` where the plain function `name` returned what has to be awaited, or iterated."""
     if is_unfinished(value) or isinstance(value, Generator | AsyncGenerator):
         if isinstance(value, Coroutine | Generator):
             value.close()  # it would be told that it was never awaited
-        cure = "let it return its answer" if isinstance(value, Generator | AsyncGenerator) else f"set {twin} to it"
+        cure = f"set {twin} to it" if twin is not None else "make it one that is not async"
+        if isinstance(value, Generator | AsyncGenerator):
+            cure = "let it return its answer"
         raise ConfigurationError(f"{name} is no plain function: it returned {type(value).__name__}; {cure}")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from turnwise.agents.callbacks import CallbackSet, nothing
+from turnwise.agents.callbacks import CallbackSet, nothing, refuse_unawaited
 from turnwise.machine.actions import Trace
 from turnwise.messages.document import ChatDocument
 
@@ -39,8 +39,8 @@ def tell_tasks(tasks: Mapping[str, Task[Any]], item: Trace) -> None:
         return
     task = tasks[item.path]
     if item.kind == "started":
-        task.agent.callbacks.set_parent_agent(caller.agent)
-        task.callbacks.set_parent_agent(caller.agent)
+        for callbacks in (task.agent.callbacks, task.callbacks):
+            refuse_unawaited(callbacks.set_parent_agent(caller.agent), "set_parent_agent")
     elif caller.callbacks.is_set("show_subtask_response"):
         content, is_tool = _shown(item.document)
         caller.callbacks.tell("show_subtask_response", task=task, content=content, is_tool=is_tool)

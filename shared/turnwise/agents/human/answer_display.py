@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import TYPE_CHECKING, Any, Protocol
 
-from turnwise.agents.callbacks import TokenListener, wants_kinds
+from turnwise.agents.callbacks import Callbacks, TokenListener, wants_kinds
 from turnwise.base.call_context import CallContext, CallPart
-from turnwise.base.sync_async import Effect, Steps
+from turnwise.base.sync_async import Effect, Steps, refuse_finished, refuse_unfinished
 from turnwise.base.text import value_as_text
+from turnwise.errors import ConfigurationError
 from turnwise.messages.document import ChatDocument
 from turnwise.models.base import StreamEventType
 
@@ -100,9 +102,49 @@ def begin(agent: ChatAgent, call: CallContext) -> Steps[Showing]:
     live = model is not None and bool(model.config.stream) and callbacks.is_set(*_LIVE)
     listener = None
     if live and callbacks.is_set("start_llm_stream", "start_llm_stream_async"):
-        twin = callbacks.start_llm_stream_async if callbacks.is_set("start_llm_stream_async") else None
-        listener = yield Effect(sync=callbacks.start_llm_stream, awaited=twin)
+        listener = yield _listening(callbacks)
     return Showing(agent, call, listener, live=live)
+
+
+def _listening(callbacks: Callbacks) -> Effect:
+    """The call that begins a stream; raises `ConfigurationError` where a callback is of the other kind."""
+    plain, twin = callbacks.start_llm_stream, callbacks.start_llm_stream_async
+
+    def begun() -> TokenListener:
+        listener = plain()
+        refuse_unfinished(listener, "start_llm_stream", "start_llm_stream_async")
+        return _function(listener, "start_llm_stream")
+
+    def begun_in_step() -> TokenListener:
+        return _not_awaited(begun())
+
+    async def begun_async() -> TokenListener:
+        if not callbacks.is_set("start_llm_stream_async"):
+            return begun()
+        listener: Any = twin()
+        refuse_finished(listener, "start_llm_stream_async", "start_llm_stream")
+        return _function(await listener, "start_llm_stream_async")
+
+    return Effect(sync=begun_in_step, awaited=begun_async)
+
+
+def _function(listener: Any, name: str) -> TokenListener:
+    if callable(listener):
+        made: TokenListener = listener
+        return made
+    raise ConfigurationError(
+        f"the callback {name} returned {type(listener).__name__}; expected a function that takes the pieces of the text"
+    )
+
+
+def _not_awaited(listener: TokenListener) -> TokenListener:
+    """The listener for a synchronous run, in which no one awaits what an async one returns."""
+
+    @wraps(listener)  # it is asked for its parameters
+    def heard(*piece: Any) -> None:
+        refuse_unfinished(listener(*piece), "the function that start_llm_stream returned")
+
+    return heard
 
 
 def _person(agent: ChatAgent, call: CallContext) -> AnswerWatcher | None:
