@@ -50,6 +50,25 @@ def test_groups_fill_text_and_arguments() -> None:
     assert given.tool_calls[0].arguments == {"n": ["50"]}
 
 
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (
+            '[{"match": "(?P<who>a)", "reply": "${whom}"}]',
+            r":1: rules\.0: \$\{whom\} is the name of no group.*has: who",
+        ),
+        ('[{"match": "a", "reply": {"tool_calls": [{"name": "f", "arguments": {"n": ["${n}"]}}]}}]', r"\$\{n\}.*none"),
+        ('{"default": "${x}"}', r":1: default: \$\{x\} is the name of no group"),
+    ],
+)
+def test_a_name_that_no_group_has_is_refused(tmp_path: Path, script: str, told: str) -> None:
+    path = tmp_path / "script.json"
+    path.write_text(script)
+
+    with pytest.raises(ConfigurationError, match=told):
+        load_script(path)
+
+
 def test_a_call_has_the_id_that_the_script_gives_or_one_made_of_the_request() -> None:
     llm = FakeLLM([{"reply": {"tool_calls": [{"id": "c$1", "name": "pay"}, {"name": "pay"}]}, "match": "(\\d)"}])
     asked = request("pay 7")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from turnwise.testing.fake_llm.answer import Answer, ScriptedFault, ToolCall
 from turnwise.testing.fake_llm.request import ChatRequest
@@ -53,6 +53,15 @@ class Rule(BaseModel):
             raise ValueError(f"not a regular expression: {error}") from error
         return pattern
 
+    @model_validator(mode="after")
+    def _knows_its_names(self) -> Rule:
+        check_groups(self.reply, self.match)
+        return self
+
+    @property
+    def _filled_in(self) -> RuleReply:
+        return self.reply if isinstance(self.reply, RuleReply) else RuleReply(content=self.reply)
+
     def answer(self, request: ChatRequest) -> Answer | None:
         """The rule's answer, or None where it does not apply."""
         if self.role is not None and request.role != self.role:
@@ -62,8 +71,7 @@ class Rule(BaseModel):
         found = re.search(self.match or "", request.last, re.DOTALL)
         if found is None:
             return None
-        reply = self.reply if isinstance(self.reply, RuleReply) else RuleReply(content=self.reply)
-        filled = _fill(reply.model_dump(), found)
+        filled = _fill(self._filled_in.model_dump(), found)
         return Answer(**filled, delay=self.delay or 0.0, pace=self.pace or 0.0, fault=self.fault)
 
 
@@ -93,6 +101,28 @@ class FakeLLM:
                 return False
             self._used[position] += 1
             return True
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All strings in which groups are filled in, as `_fill` finds them."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
+
+
+def check_groups(reply: str | RuleReply, match: str | None) -> None:
+    """Raise `ValueError` for a `${name}` in the reply that no group of `match` has: a slip, which would be sent."""
+    known = re.compile(match or "").groupindex
+    written = reply if isinstance(reply, str) else reply.model_dump()
+    for text in _texts(written):
+        for mark in _GROUP.finditer(text):
+            if (name := mark[2]) is not None and name not in known:
+                groups = ", ".join(sorted(known)) or "none"
+                raise ValueError(
+                    f"{mark[0]} is the name of no group of match, which has: {groups}; expected (?P<name>...)"
+                )
 
 
 def _fill(value: Any, found: re.Match[str]) -> Any:

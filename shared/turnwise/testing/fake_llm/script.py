@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from turnwise.errors import ConfigurationError
 from turnwise.testing.fake_llm.answer import Answer
 from turnwise.testing.fake_llm.batch_script import BatchScript
 from turnwise.testing.fake_llm.limits import ServerLimits
 from turnwise.testing.fake_llm.request import ChatRequest
-from turnwise.testing.fake_llm.rules import FakeLLM, Rule, RuleReply
+from turnwise.testing.fake_llm.rules import FakeLLM, Rule, RuleReply, check_groups
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -33,6 +33,13 @@ class _JsonScript(BaseModel):
     default: str | RuleReply | None = None
     limits: ServerLimits | None = None
     batches: BatchScript | None = None
+
+    @field_validator("default")
+    @classmethod
+    def _fills_nothing(cls, default: str | RuleReply | None) -> str | RuleReply | None:
+        if default is not None:
+            check_groups(default, None)
+        return default
 
 
 @dataclass(frozen=True, kw_only=True)
