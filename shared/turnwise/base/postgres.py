@@ -1,7 +1,10 @@
-"""The limits of silence between this program and PostgreSQL, in either direction, for each connection."""
+"""The options of each connection to PostgreSQL: its encoding, and the limits of silence in either direction."""
 
 from __future__ import annotations
 
+# An option of libpq. It wins over the URL, PGCLIENTENCODING, a service, and the settings of the database and the role.
+# Without it a database of SQL_ASCII would choose its own, in which psycopg returns bytes in place of text.
+ENCODING = {"client_encoding": "UTF8"}
 # Options of libpq, which the URL may override. They detect a server that disappears (its network is cut, its machine is
 # off) within 25 s. TCP alone takes a quarter of an hour, or hours where nothing is sent.
 LIVELY = {

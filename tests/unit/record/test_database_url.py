@@ -118,3 +118,8 @@ def test_libpq_gets_the_urls_parts_as_they_are_and_limits_that_the_url_does_not_
 
     assert (options["password"], options["dbname"], options["port"]) == ("a b", "my runs", 5433)
     assert (options["keepalives_idle"], options["connect_timeout"]) == ("99", LIVELY["connect_timeout"])
+
+
+@pytest.mark.parametrize("rest", ["", "?client_encoding=latin1", "?client_encoding=a&client_encoding=b"])
+def test_libpq_gets_an_encoding_that_the_url_does_not_change(rest: str) -> None:
+    assert connect_options(Database(f"postgresql://h/runs{rest}").url)["client_encoding"] == "UTF8"

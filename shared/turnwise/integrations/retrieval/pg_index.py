@@ -17,7 +17,7 @@ from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import URL, Connection, make_url
 
-from turnwise.base.postgres import LIMIT_SILENCE, LIVELY
+from turnwise.base.postgres import ENCODING, LIMIT_SILENCE, LIVELY
 from turnwise.errors import ConfigurationError, VectorStoreUnavailableError
 from turnwise.integrations.retrieval.index import Filter, Hit, Row, Space, check_space
 
@@ -48,7 +48,7 @@ class PgIndex:
             pool_size=pool_size,
             max_overflow=pool_size,
             pool_pre_ping=True,
-            connect_args={name: value for name, value in LIVELY.items() if name not in self._url.query},
+            connect_args={name: value for name, value in LIVELY.items() if name not in self._url.query} | ENCODING,
         )
         event.listen(self._engine, "connect", _limit_silence)
         self._lock = threading.Lock()

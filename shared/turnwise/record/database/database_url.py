@@ -8,7 +8,7 @@ from psycopg.pq import Conninfo
 from sqlalchemy import exc
 from sqlalchemy.engine import URL, make_url
 
-from turnwise.base.postgres import LIVELY
+from turnwise.base.postgres import ENCODING, LIVELY
 from turnwise.errors import ConfigurationError
 from turnwise.observability.redaction import redact
 from turnwise.record.database.named_database import with_database
@@ -40,13 +40,13 @@ def parse_url(text: str) -> URL:
 
 
 def connect_options(url: URL) -> dict[str, Any]:
-    """Return what psycopg is called with: what the URL has, and limits of silence that it does not set.
+    """Return what psycopg is called with: what the URL has, limits of silence that it does not set, and the encoding.
 
     Not the URL as a text: SQLAlchemy writes blanks in it as they are, and libpq refuses these.
     """
     _, options = url.get_dialect()().create_connect_args(url)
     options.pop("context", None)  # how values are converted, which is the engine's own
-    return {**LIVELY, **options}
+    return {**LIVELY, **options, **ENCODING}
 
 
 def _check_options(url: URL) -> None:
