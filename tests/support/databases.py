@@ -64,9 +64,13 @@ def _start(why: str) -> str:
 
 
 @contextmanager
-def fresh_postgres(server: str = "") -> Iterator[str]:
-    """URL of a new, empty database, on `server` if given; raises `NoPostgresError` where no server can be had."""
-    with _copy(server or postgres_server(), "template1") as name:
+def fresh_postgres(server: str = "", *, encoding: str = "") -> Iterator[str]:
+    """URL of a new, empty database, on `server` if given; raises `NoPostgresError` where no server can be had.
+
+    With an `encoding` it has that one, and the locale that allows each; else those of the server's template.
+    """
+    template = "template0" if encoding else "template1"
+    with _copy(server or postgres_server(), template, encoding) as name:
         yield _address(server or postgres_server(), name)
 
 
@@ -82,12 +86,14 @@ def migrated_copy() -> Iterator[str]:
 
 
 @contextmanager
-def _copy(server: str, template: str) -> Iterator[str]:
+def _copy(server: str, template: str, encoding: str = "") -> Iterator[str]:
     """The name of a new database that is a copy of `template`."""
     name = new_id("tw_test")
     with psycopg.connect(server, autocommit=True) as connection:
-        command = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
-        connection.execute(command.format(sql.Identifier(name), sql.Identifier(template)))
+        command = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+        if encoding:
+            command += sql.SQL(" ENCODING {} LC_COLLATE 'C' LC_CTYPE 'C'").format(sql.Literal(encoding))
+        connection.execute(command)
     try:
         yield name
     finally:

@@ -233,6 +233,9 @@ BY_GROUP: dict[str, tuple[LogEvent, ...]] = {
     ),
     "Upkeep": (
         LogEvent(
+            "database_encoding", _W, "`turnwise migrate` met tables in a database whose encoding is not UTF-8."
+        ),
+        LogEvent(
             "migration_waits", _W, "`turnwise migrate` waits for a table that another transaction has, and tries again."
         ),
         LogEvent("move_failed", _E, "A run cannot be moved; with its traceback."),

@@ -12,6 +12,7 @@ from turnwise.cli.doctor.finding import Finding, fault, guarded, ok, warning
 from turnwise.errors import DatabaseUnavailableError, SchemaVersionError
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
+from turnwise.record.database.encoding import REMEDY, shortcoming_of
 from turnwise.record.database.schema import SCHEMA_VERSION
 from turnwise.record.roles.monitor import MonitorRole
 from turnwise.record.store import Store
@@ -65,12 +66,15 @@ def _look(database: Database) -> Iterator[Finding]:
         before = time.time()
         with database.read() as connection:
             offset = database.now(connection) - (before + time.time()) / 2
+            shortcoming = shortcoming_of(connection)
     except DatabaseUnavailableError as error:
         yield fault("database", str(error))
         return
     yield ok("database", f"{database.name} answers")
     yield _schema(database)
     yield _clock(offset)
+    if shortcoming is not None:
+        yield warning("encoding", f"the database {shortcoming}", REMEDY)
     if not database.is_postgres:
         yield from _file(Path(database.url.database or ""))
 

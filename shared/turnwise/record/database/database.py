@@ -22,6 +22,7 @@ from turnwise.record.database.columns import dump_json, now
 from turnwise.record.database.connection_pool import ConnectionPool
 from turnwise.record.database.cursor import OneByOne
 from turnwise.record.database.database_url import connect_options, parse_url
+from turnwise.record.database.encoding import check_encoding
 from turnwise.record.database.faults import DATABASE_ERRORS, lacks_table, translated
 from turnwise.record.database.schema import SCHEMA_VERSION, runs, schema_support
 from turnwise.record.database.sqlite_writer import SQLiteWriter
@@ -137,7 +138,8 @@ class Database:
         """Bring the schema to this program's version; safe to run twice and from several processes at once.
 
         A newer schema that this program can work on is left as it is. Where a transaction of someone else keeps a
-        table for long, such as a backup, it is tried again for five minutes; raises `SchemaVersionError` then.
+        table for long, such as a backup, it is tried again for five minutes; raises `SchemaVersionError` then, and
+        `ConfigurationError` for an empty database that is not in UTF-8.
         """
         from turnwise.record.database.migration import upgrade, validate  # Alembic takes long to import
 
@@ -146,6 +148,7 @@ class Database:
             if self._is_newer_and_supported(connection, found):
                 return
             self._refuse_foreign(connection, found)
+            check_encoding(connection, self.name, is_new=found is None)
         upgrade(self.begin, self.name, found)
         # By itself, because the locks of the upgrade last until its commit, and this reads whole tables.
         with self.begin() as connection:
