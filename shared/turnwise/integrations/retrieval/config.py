@@ -64,13 +64,19 @@ class SqliteVectorConfig(VectorStoreConfig):
 
     `path` is the file, created when it is needed; its directory has to exist. Threads and processes of one machine may
     share it. Every search compares the query with all documents that match its filter: exact, and fast enough for some
-    ten thousand. Raises `ConfigurationError` if the extra is not installed.
+    ten thousand. Raises `ConfigurationError` if the extra is not installed, or for `":memory:"`.
     """
 
     path: Path
 
     def model_post_init(self, _context: Any) -> None:
         _require("retrieval", "apsw", "sqlite_vec")
+        # Path("") is ".".
+        if str(self.path) in (":memory:", "."):
+            raise ConfigurationError(
+                f"SqliteVectorConfig(path={str(self.path)!r}): expected a file, because each connection would have an "
+                "empty database of its own; for a store that does not last, give a file in a temporary directory"
+            )
 
     def place(self) -> Hashable:
         return ("sqlite", Path(os.path.abspath(self.path)), self.collection)  # noqa: PTH100 - links stay as they are

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from turnwise.base.json_bounds import is_unicode
 from turnwise.base.sync_async import Effect, Steps, run_async, run_sync
 from turnwise.errors import ConfigurationError, InvalidRequestError
 from turnwise.integrations.retrieval.document import Document, Metadata, Scalar, ScoredDocument, Where, checked_text
 from turnwise.integrations.retrieval.embedder import Embedder, Embeddings, take_spent
 from turnwise.integrations.retrieval.index import Filter, Hit, Row, Space, VectorIndex
-from turnwise.integrations.retrieval.store import VectorStore
+from turnwise.integrations.retrieval.store import VectorStore, documents_of
 from turnwise.models.budget.gate import current_gate
 from turnwise.models.tokens.usage import LLMTokenUsage
 
@@ -73,7 +74,7 @@ class IndexedStore(VectorStore):
         self.index.close()
 
     def _add(self, documents: Iterable[Document], replacing: Where | None) -> Steps[list[str]]:
-        by_id = {document.id: document for document in documents}
+        by_id = {document.id: document for document in documents_of("add", documents)}
         gone = None if replacing is None else _filter(replacing)
         if replacing is not None and not gone:
             raise InvalidRequestError("add() got an empty filter as `replacing`; to replace everything, clear() first")
@@ -96,8 +97,12 @@ class IndexedStore(VectorStore):
             )
         if not isinstance(query, str):
             raise InvalidRequestError(f"search() got the query {query!r}; expected a text")
+        if min_score is not None and (isinstance(min_score, bool) or not isinstance(min_score, (int, float))):
+            raise InvalidRequestError(f"search() got min_score={min_score!r}; expected a number from -1 to 1, or None")
         if not query.strip():
             return []
+        if not is_unicode(query):
+            raise InvalidRequestError("search() got a query that holds half of a surrogate pair, which is no text")
         wanted = _filter(where)
         vectors = yield from self._embedded([query])
         space = self._space(vectors)
@@ -114,6 +119,8 @@ class IndexedStore(VectorStore):
         except BaseException as error:
             self._tell(take_spent(error))
             raise
+        if not isinstance(made, Embeddings):
+            raise ConfigurationError(f"embedder {embedder.name} returned {type(made).__name__}; expected Embeddings")
         self._count(made)
         _check(made.vectors, len(texts), embedder.name)
         return made.vectors
@@ -138,6 +145,15 @@ def _in_thread(call: Callable[[], Any]) -> Effect:
 
 def _check(vectors: Sequence[Sequence[float]], texts: int, embedder: str) -> None:
     """Raise `ConfigurationError` unless there is a usable vector for each text."""
+    try:
+        _check_vectors(vectors, texts, embedder)
+    except TypeError as error:
+        raise ConfigurationError(
+            f"embedder {embedder} made vectors that cannot be used ({error}); expected a list of lists of numbers"
+        ) from error
+
+
+def _check_vectors(vectors: Sequence[Sequence[float]], texts: int, embedder: str) -> None:
     if len(vectors) != texts or len({len(vector) for vector in vectors}) != 1:
         lengths = sorted({len(vector) for vector in vectors})
         raise ConfigurationError(

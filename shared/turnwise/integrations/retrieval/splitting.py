@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from turnwise.errors import InvalidRequestError
 from turnwise.integrations.retrieval.document import Document
-from turnwise.integrations.retrieval.store import VectorStore
+from turnwise.integrations.retrieval.store import VectorStore, documents_of
 
 # Lines that are not blank, one behind the other. Possessive, so that a long run of blanks is read once.
 _PARAGRAPH = re.compile(r"\S[^\n]*+(?:\n[^\S\n]*+\S[^\n]*+)*+")
@@ -64,7 +64,7 @@ def ingest_documents(store: VectorStore, documents: Iterable[Document], size: in
     after a failure.
     """
     total = 0
-    for group in _groups(documents, size, overlap):
+    for group in _groups(documents_of("ingest_documents", documents), size, overlap):
         parts = [part for parts in group.values() for part in parts]
         store.add(parts, replacing={"document": list(group)})
         total += len(parts)

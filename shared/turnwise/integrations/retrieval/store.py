@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from turnwise.errors import InvalidRequestError
+from turnwise.integrations.retrieval.document import Document
+
 if TYPE_CHECKING:
-    from turnwise.integrations.retrieval.document import Document, ScoredDocument, Where
+    from turnwise.integrations.retrieval.document import ScoredDocument, Where
 
 
 @runtime_checkable
@@ -48,3 +51,13 @@ class VectorStore(Protocol):
 
     def close(self) -> None:
         """Give back connections; a later call opens them again."""
+
+
+def documents_of(function: str, given: Iterable[Document] | Document) -> Iterator[Document]:
+    """The documents that `function` got; raises `InvalidRequestError` for one without a list, or for anything else."""
+    if isinstance(given, Document):
+        raise InvalidRequestError(f"{function}() got a document; expected a list of documents: {function}([document])")
+    for document in given:
+        if not isinstance(document, Document):
+            raise InvalidRequestError(f"{function}() got {document!r:.100} among the documents; expected a Document")
+        yield document
