@@ -6,11 +6,13 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
 
 from turnwise.base.postgres import LIVELY
 from turnwise.errors import ConfigurationError
 from turnwise.record.database.database import Database
-from turnwise.record.database.database_url import connect_options
+from turnwise.record.database.database_url import connect_options, file_url, parse_url
 
 
 @pytest.fixture(autouse=True)
@@ -123,3 +125,49 @@ def test_libpq_gets_the_urls_parts_as_they_are_and_limits_that_the_url_does_not_
 @pytest.mark.parametrize("rest", ["", "?client_encoding=latin1", "?client_encoding=a&client_encoding=b"])
 def test_libpq_gets_an_encoding_that_the_url_does_not_change(rest: str) -> None:
     assert connect_options(Database(f"postgresql://h/runs{rest}").url)["client_encoding"] == "UTF8"
+
+
+@pytest.mark.parametrize(
+    "rest", ["a.db?check_same_thread=true", "a.db?nonsense=1", "file:a.db?mode=ro&uri=true", "a.db?", "where?/a.db"]
+)
+def test_parameters_of_sqlite_are_refused(rest: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        Database(f"sqlite:///{rest}")
+
+    assert str(refused.value) == (
+        f"TURNWISE_DATABASE_URL is 'sqlite:///{rest}', but a SQLite file takes no parameters; leave out what begins at "
+        "the '?', or write %3F if it is a part of the path"
+    )
+
+
+def test_a_parameter_that_looks_like_a_secret_is_not_shown() -> None:
+    with pytest.raises(ConfigurationError, match=r"\?password=\*\*\*'"):
+        Database("sqlite:///a.db?password=winter-of-1947")
+
+
+@pytest.mark.parametrize("url", ["sqlite://data/a.db", "sqlite://me:winter@h/a.db", "sqlite:///a%00.db"])
+def test_a_url_of_sqlite_names_a_file_and_nothing_else(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="expected a file, sqlite:///FILE") as refused:
+        Database(url)
+
+    assert "winter" not in str(refused.value)
+
+
+@given(path=st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
+@example(path="/data/100%25/what?/a#b c.db")
+@example(path="naïve+1@x:y.db")
+def test_every_path_has_a_url_which_is_also_the_one_that_is_shown(path: str) -> None:
+    assume(path != ":memory:")
+    url = file_url(path)
+    assert parse_url(url).database == path
+    assert Database(url).name == url
+
+
+def test_the_file_is_the_one_that_the_url_names(tmp_path: Path) -> None:
+    for name, written in [("a?b.db", "a%3Fb.db"), ("a b.db", "a%20b.db"), ("a#b.db", "a#b.db"), ("5%.db", "5%25.db")]:
+        database = Database(f"sqlite:///{tmp_path}/{written}")
+        with database.read() as connection:
+            database.now(connection)
+        database.close()
+        assert (tmp_path / name).exists()
+    assert {file.name for file in tmp_path.glob("*.db")} == {"a?b.db", "a b.db", "a#b.db", "5%.db"}

@@ -26,6 +26,7 @@ def open_desk(concurrency: int) -> Iterator[Desk]:
     """The support desk as a served application, until the end of the block."""
     from turnwise.app import load_app
     from turnwise.cli.embedded import EmbeddedServer
+    from turnwise.record.database.database_url import file_url
 
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="turnwise-demo-"))
@@ -34,7 +35,7 @@ def open_desk(concurrency: int) -> Iterator[Desk]:
         if not os.environ.get("OPENAI_API_KEY"):
             stack.enter_context(_stand_in())
         settings = load_settings(
-            database_url=f"sqlite:///{Path(folder) / 'runs.db'}",
+            database_url=file_url(Path(folder) / "runs.db"),
             bind="127.0.0.1:0",
             auth="none",
             concurrency=max(2, concurrency),

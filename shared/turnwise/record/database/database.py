@@ -21,7 +21,7 @@ from turnwise.errors import DatabaseUnavailableError, SchemaVersionError
 from turnwise.record.database.columns import dump_json, now
 from turnwise.record.database.connection_pool import ConnectionPool
 from turnwise.record.database.cursor import OneByOne
-from turnwise.record.database.database_url import connect_options, parse_url
+from turnwise.record.database.database_url import connect_options, file_url, parse_url
 from turnwise.record.database.encoding import check_encoding
 from turnwise.record.database.faults import DATABASE_ERRORS, lacks_table, translated
 from turnwise.record.database.schema import SCHEMA_VERSION, runs, schema_support
@@ -42,7 +42,7 @@ class Database:
     `synchronous` is SQLite's: a commit survives a kill with NORMAL, and with FULL a power cut as well. `clock` replaces
     the clock of SQLite only; PostgreSQL tells its own time. `pool_size` is the most connections to PostgreSQL at a
     time; whoever needs one more waits, up to half a minute. Raises `ConfigurationError` for a URL that names neither,
-    a server without a database, or a parameter that libpq does not know.
+    a server without a database, a parameter that libpq does not know, or any parameter of a file.
     """
 
     def __init__(
@@ -80,8 +80,9 @@ class Database:
     @property
     def name(self) -> str:
         """The URL as an operator writes it, without its password, for messages."""
-        plain = self.url.set(drivername=self.url.drivername.partition("+")[0])
-        return plain.render_as_string(hide_password=True)
+        if not self.is_postgres:
+            return file_url(self.url.database or "")
+        return self.url.set(drivername="postgresql").render_as_string(hide_password=True)
 
     @property
     def missing_file(self) -> Path | None:
@@ -89,7 +90,7 @@ class Database:
 
         None, too, where no one can say, as in a directory that may not be searched: the connection tells why then.
         """
-        if self.is_postgres or "uri" in self.url.query:
+        if self.is_postgres:
             return None
         file = Path(self.url.database or "")
         try:

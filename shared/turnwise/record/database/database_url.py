@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from psycopg.pq import Conninfo
 from sqlalchemy import exc
@@ -17,8 +19,8 @@ from turnwise.record.database.named_database import with_database
 def parse_url(text: str) -> URL:
     """Return the URL with the name of its driver.
 
-    Raises `ConfigurationError` for one that names neither a file of SQLite nor a database of PostgreSQL, and for a
-    parameter that libpq does not know.
+    Raises `ConfigurationError` for one that names neither a file of SQLite nor a database of PostgreSQL, for a
+    parameter that libpq does not know, and for any parameter of a file.
     """
     try:
         url = make_url(text)
@@ -31,12 +33,33 @@ def parse_url(text: str) -> URL:
         found = with_database(url).set(drivername="postgresql+psycopg")
         _check_options(found)
         return found
-    if kind == "sqlite" and url.database and url.database != ":memory:":
-        return url.set(drivername="sqlite+pysqlite")
+    if kind == "sqlite" and (file := _file_of(text)):
+        return URL.create("sqlite+pysqlite", database=file)
     raise ConfigurationError(
         f"TURNWISE_DATABASE_URL is {url.render_as_string(hide_password=True)!r}; expected a file, sqlite:///FILE, "
         "or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
     )
+
+
+def file_url(file: Path | str) -> str:
+    """Return the URL of a SQLite file; characters are escaped only if they would be read as something else."""
+    escaped = str(file).replace("%", "%25").replace("?", "%3F")
+    return f"sqlite:///{escaped}"
+
+
+def _file_of(text: str) -> str:
+    """Return the path in a URL of SQLite, empty if it names no file.
+
+    It is read from the text: SQLAlchemy drops an empty parameter, and whether it decodes a path depends on its version.
+    """
+    if "?" in text:
+        raise ConfigurationError(
+            f"TURNWISE_DATABASE_URL is {redact(text)!r}, but a SQLite file takes no parameters; leave out what begins "
+            "at the '?', or write %3F if it is a part of the path"
+        )
+    host, _, path = text.partition("://")[2].partition("/")
+    file = unquote(path)
+    return "" if host or "\0" in file or file == ":memory:" else file
 
 
 def connect_options(url: URL) -> dict[str, Any]:

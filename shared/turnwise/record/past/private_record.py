@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from turnwise.record.database import driver, schema
 from turnwise.record.database.database import Database
+from turnwise.record.database.database_url import file_url
 from turnwise.record.database.rows import AGENT, RUN, agent_of, run_of
 from turnwise.record.database.schema import asks, documents, events, frames, runs
 from turnwise.record.database.status_statements import change_asks, update_runs
@@ -46,7 +47,7 @@ class PrivateRecord:
 
     def __init__(self) -> None:
         self._directory = tempfile.TemporaryDirectory(prefix="turnwise-replay-")
-        self._database = Database(f"sqlite:///{Path(self._directory.name) / 'run.db'}")
+        self._database = Database(file_url(Path(self._directory.name) / "run.db"))
         with self._database.begin() as connection:
             schema.metadata.create_all(connection)
         self._run_id = ""

@@ -21,6 +21,7 @@ from turnwise.errors import EnvironmentFault
 from turnwise.processes.metrics import Metrics
 from turnwise.processes.settings import ServiceSettings
 from turnwise.record.database.database import Database
+from turnwise.record.database.database_url import file_url
 from turnwise.record.roles.inspector import InspectorRole
 from turnwise.record.store import Store
 from turnwise.testing.models import Pacing, ProviderStandIn, copy_of
@@ -64,10 +65,10 @@ class Installation:
         self.provider = provider
         self._time: Callable[[], float] = lambda: EPOCH
         self._empty, self._file = directory / "empty.db", directory / "record.db"
-        template = Database(f"sqlite:///{self._empty}")
+        template = Database(file_url(self._empty))
         template.migrate()
         template.close()
-        self.database = Database(f"sqlite:///{self._file}", clock=lambda: self._time())
+        self.database = Database(file_url(self._file), clock=lambda: self._time())
         # A process makes a few agents only once, when it makes its first: they must take none of the ids that follow.
         copy_of(app)
         with ids_from(_counted()):
