@@ -10,49 +10,14 @@ import httpx2
 import openai
 
 from turnwise.base.cancellation import check_cancelled
-from turnwise.errors import (
-    ModelError,
-    ModelRateLimitError,
-    ModelRefusedError,
-    ModelRequestError,
-    ModelTimeoutError,
-    ModelUnavailableError,
-)
-from turnwise.errors.rate_limits import RateLimits
+from turnwise.errors import ModelError, ModelRequestError, ModelTimeoutError, ModelUnavailableError
 from turnwise.models.limits.announcement import rate_limits
 from turnwise.models.openai.config import OpenAIGPTConfig
-from turnwise.models.openai.hints import address_hint, key_hint
+from turnwise.models.openai.error_statuses import ToldError, status_error, told_error
+from turnwise.models.openai.hints import address_hint
 from turnwise.observability.redaction import redacted
 
 _NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
-_HINTS = {
-    403: "the key may not use this model, or the server refuses this place",
-    413: "the request is too large for the server",
-    429: "the account has no credit left, or none for this model",
-}
-# The only 5xx that no waiting helps.
-_NOT_IMPLEMENTED = 501
-# OpenAI's error code, and the words that other servers use.
-_TOO_LONG_CODE, _TOO_LONG_WORDS = "context_length_exceeded", "context length"
-# Of an account that is used up; no waiting helps.
-_NO_CREDIT = "insufficient_quota"
-_FILTERED = ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation")
-# The status of an error within a stream, by the codes and types of OpenAI and of servers that speak as it does.
-_STATUS_OF_WORD = {
-    **dict.fromkeys(("invalid_request_error", _TOO_LONG_CODE, *_FILTERED), 400),
-    **dict.fromkeys(("authentication_error", "invalid_api_key"), 401),
-    "permission_error": 403,
-    **dict.fromkeys(("not_found_error", "model_not_found"), 404),
-    "request_too_large": 413,
-    **dict.fromkeys(("rate_limit_error", "rate_limit_exceeded", _NO_CREDIT), 429),
-    **dict.fromkeys(("server_error", "internal_server_error", "api_error"), 500),
-    **dict.fromkeys(("overloaded_error", "service_unavailable"), 503),
-    "timeout_error": 504,
-}
-_TOO_LONG = (
-    "set chat_context_length, so that old messages are shortened in time, or max_output_tokens, if the answer takes "
-    "too much of it"
-)
 
 
 @contextmanager
@@ -81,7 +46,7 @@ def _model_error(error: Exception, base_url: str, config: OpenAIGPTConfig) -> Mo
         )
     if isinstance(error, openai.APIStatusError):
         text = f"{who} answered {error.status_code}: {_reason(error)}"
-        return _status_error(error, error.status_code, text, rate_limits(error.response.headers), config)
+        return status_error(_told(error), error.status_code, text, rate_limits(error.response.headers), config)
     if isinstance(error, openai.APIConnectionError | httpx2.RequestError):
         cause = error.__cause__ or error
         if isinstance(cause, httpx2.TooManyRedirects):
@@ -96,11 +61,8 @@ def _model_error(error: Exception, base_url: str, config: OpenAIGPTConfig) -> Mo
             f"{address_hint(config)}",
             _was_sent(error),
         )
-    if isinstance(error, openai.APIError) and (status := _streamed_status(error)) is not None:
-        text = f"{who} streamed the error {error.code or error.type}: {_reason(error)}"
-        told = _status_error(error, status, text, None, config)
-        told.may_have_cost = status >= 500  # what it had answered until then
-        return told
+    if isinstance(error, openai.APIError) and (told := _told(error)).status is not None:
+        return told_error(told, f"{who} streamed the error {told.code or told.type}: {told.reason}", None, config)
     return ModelUnavailableError(f"{who} sent an unusable answer: {type(error).__name__}: {error}", True, outage=False)
 
 
@@ -127,40 +89,8 @@ def _was_sent(error: Exception) -> bool:
     return not isinstance(error.__cause__ or error, _NEVER_SENT)
 
 
-def _streamed_status(error: openai.APIError) -> int | None:
-    """The status that an error within a stream would have had as an answer; None where it does not say."""
-    code = str(error.code)
-    if code.isdecimal() and len(code) == 3 and 400 <= int(code) < 600:
-        return int(code)
-    # The code first: a type is wide, such as `invalid_request_error` for a wrong key.
-    return _STATUS_OF_WORD.get(code) or _STATUS_OF_WORD.get(str(error.type))
-
-
-def _status_error(
-    error: openai.APIError, status: int, text: str, limits: RateLimits | None, config: OpenAIGPTConfig
-) -> ModelError:
-    if status == 429 and _NO_CREDIT not in (error.code, error.type):
-        return ModelRateLimitError(text, retry_after=limits.retry_after if limits else None, limits=limits)
-    if status in (408, 504):
-        return ModelTimeoutError(text, may_have_cost=True)
-    if status >= 500:
-        return ModelUnavailableError(text, outage=status != _NOT_IMPLEMENTED)
-    if status == 400 and error.code in _FILTERED:
-        return ModelRefusedError(f"{text}; the provider's filter does not let it through")
-    hint = _TOO_LONG if _is_too_long(error, status) else _hint(status, config)
-    return ModelRequestError(f"{text}; {hint}" if hint else text)
-
-
-def _hint(status: int, config: OpenAIGPTConfig) -> str | None:
-    if status == 401:
-        return f"check {key_hint(config)}"
-    if status == 404:
-        return f"check the model's name, and {address_hint(config)} (it usually ends with /v1)"
-    return _HINTS.get(status)
-
-
-def _is_too_long(error: openai.APIError, status: int) -> bool:
-    return status == 400 and (error.code == _TOO_LONG_CODE or _TOO_LONG_WORDS in _reason(error).lower())
+def _told(error: openai.APIError) -> ToldError:
+    return ToldError(code=error.code, type=error.type, reason=_reason(error))
 
 
 def _reason(error: openai.APIError) -> str:
