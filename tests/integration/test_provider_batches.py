@@ -164,7 +164,10 @@ def test_an_error_of_a_line_is_tried_again_or_told_as_by_a_direct_call(url: str)
     assert (stats["requests"], stats["lines"]) == (1, 3)
 
 
-@pytest.mark.parametrize("body", [None, "oops", {}, {"choices": []}, {"choices": [], "logprob": float("-inf")}])
+@pytest.mark.parametrize(
+    "body",
+    [None, "oops", {}, {"choices": []}, {"choices": [], "logprob": float("-inf")}, {"error": {"code": 429}}],
+)
 def test_a_line_without_an_answer_that_can_be_kept_holds_up_no_other_call(
     url: str, body: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from turnwise.errors import EnvironmentFault, ModelError, ModelRequestError, ModelUnavailableError, UnwritableError
+from turnwise.errors import EnvironmentFault, ModelError, ModelRequestError, UnwritableError
 from turnwise.models.openai.batches import BatchLine, RemoteBatch
 from turnwise.models.openai.chat import OpenAIGPT
 from turnwise.record.provider_batches.batches import BatchedCall, ProviderBatch
@@ -184,8 +184,10 @@ class BatchWork:
             kept = self._batches.keep_response(batch.id, call.run_id, call.ask_id, line.completion, usage)
         # No completion, or one with a value such as -Infinity for the logarithm of a probability. Kept as the answer,
         # it would be found of no use only when the ask is claimed, and collected anew as if for the first time.
-        except (ModelUnavailableError, UnwritableError) as error:
-            return self._put_back(batch, call, str(error))
+        # Or the error that the server tells in its place.
+        except (ModelError, UnwritableError) as error:
+            hopeless = isinstance(error, ModelRequestError)
+            return self._put_back(batch, call, str(error), tries=1 if hopeless else self._tries)
         return self._told(kept, "answered")
 
     def _put_back(self, batch: ProviderBatch, call: BatchedCall, error: str, tries: int | None = None) -> str:

@@ -172,7 +172,8 @@ class LLMResponse(BaseModel):
     - `oai_tool_calls`: calls that it asks for; `function_call`: one of the deprecated kind.
     - `usage`: tokens and cost of the call; `model`: the model that the server says it was; `cached`: nothing was
       called.
-    - `refused`: the model, or its provider's filter, would not answer; the text says so, if there is one.
+    - `refused`: the model, or its provider's filter, would not answer; the text says so, if there is one, or is what
+      the filter had let through.
     - `rate_limits`: what the provider announced of its limits, None where it announces nothing.
     """
 

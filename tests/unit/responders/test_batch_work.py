@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from turnwise.errors import ModelRequestError
+from turnwise.errors import ModelError, ModelRateLimitError, ModelRequestError, ModelUnavailableError
 from turnwise.models.openai.batches import BatchLine, RemoteBatch
 from turnwise.models.tokens.usage import LLMTokenUsage
 from turnwise.record.provider_batches.batches import BatchedCall, ProviderBatch
@@ -116,6 +116,41 @@ def test_a_batch_that_could_not_be_submitted_does_not_go_during_a_pause() -> Non
     work_of(provider).follow(batch)
 
     assert (provider.ends, provider.put, provider.closed) == (["empty"], [], 1)
+
+
+class _Telling(_Provider):
+    """A provider that tells an error in the body of each answer."""
+
+    def __init__(self, error: ModelError) -> None:
+        super().__init__(answered=True)
+        self.error = error
+        self.tries: list[int] = []
+
+    def results(self, _: object) -> list[BatchLine]:
+        return [BatchLine(custom_id=f"ask-{no}", completion={}) for no in range(3)]
+
+    def batch_usage(self, _: object) -> LLMTokenUsage:
+        raise self.error
+
+    def put_back(self, _: str, run_id: str, ask_id: str, error: str, *, most_tries: int) -> str:
+        self.tries.append(most_tries)
+        return "again"
+
+    def provider_batch_ended(self, *_: object) -> None:
+        """Nothing is counted here."""
+
+
+@pytest.mark.parametrize(
+    ("error", "tries"),
+    [(ModelRequestError("wrong key"), 1), (ModelRateLimitError("busy"), 2), (ModelUnavailableError("broken"), 2)],
+)
+def test_an_error_that_an_answer_tells_counts_as_that_of_its_line(error: ModelError, tries: int) -> None:
+    provider: Any = _Telling(error)
+    batch = ProviderBatch(id="b", provider="p", model="m", created_at=0.0, remote_id="r", looks=0)
+
+    work_of(provider).follow(batch)
+
+    assert (provider.tries, provider.closed) == ([tries] * 3, 1)
 
 
 class _Late(_Provider):

@@ -166,7 +166,8 @@ class OpenAIGPT(ModelClient):
         return tokenizer_for(self.config.known_model)
 
     def _told(self, completion: object, headers: Mapping[str, str], messages: Sequence[LLMMessage]) -> LLMResponse:
-        response = parse_completion(completion, self.config)
+        limits = rate_limits(headers)
+        response = parse_completion(completion, self.config, limits)
         usage = response.usage
         if not usage.total_tokens:  # the server told nothing: an upper bound, so that limits still hold
             usage = usage.model_copy(
@@ -177,7 +178,7 @@ class OpenAIGPT(ModelClient):
             )
         usage = usage.model_copy(update={"cost": self.price(usage)})
         told = {"usage": usage, "model": response.model or self.config.chat_model}
-        return response.model_copy(update=told | {"rate_limits": rate_limits(headers)})
+        return response.model_copy(update=told | {"rate_limits": limits})
 
 
 def _not_passed_on(answer: Completion, response: LLMResponse) -> Iterable[tuple[str, StreamEventType]]:

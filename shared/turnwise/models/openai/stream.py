@@ -36,6 +36,7 @@ class StreamAssembler:
         self._usage: Json | None = None
         self._model = ""
         self._finish: str | None = None
+        self._error: object = None
 
     def feed(self, chunk: object) -> list[Piece]:
         """Take one chunk, and say what came with it; raises `ModelUnavailableError` if it is none."""
@@ -56,6 +57,7 @@ class StreamAssembler:
             if choice.get("index"):  # with `n` there are several; the first one is the answer
                 continue
             self._finish = choice.get("finish_reason") or self._finish
+            self._error = choice.get("error") or self._error
             delta = choice.get("delta") or {}
             yield from self._text(delta)
             pieces = delta.get("tool_calls") or ()
@@ -83,7 +85,7 @@ class StreamAssembler:
 
     def completion(self) -> Json:
         """The whole answer; raises `ModelUnavailableError` if the stream stopped before its end."""
-        if self._finish is None:
+        if self._finish is None and not self._error:
             got = sum(len(text) for text in self._texts.get("content", ()))
             raise ModelUnavailableError(
                 f"the model's stream broke off after {got} characters, without a finish reason", True
@@ -94,7 +96,7 @@ class StreamAssembler:
         if self._function:
             message["function_call"] = self._function
         return {
-            "choices": [{"message": message, "finish_reason": self._finish}],
+            "choices": [{"message": message, "finish_reason": self._finish, "error": self._error}],
             "model": self._model,
             "usage": self._usage,
         }

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from turnwise.base.near_json import read_near_json
-from turnwise.errors import ModelUnavailableError
+from turnwise.errors import ModelError, ModelUnavailableError
+from turnwise.errors.rate_limits import RateLimits
 from turnwise.models.base import (
     LLMFunctionCall,
     LLMMessage,
@@ -18,10 +19,16 @@ from turnwise.models.base import (
 )
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.content_parts import parts_of
+from turnwise.models.openai.error_statuses import ToldError, told_error
 from turnwise.models.openai.hints import address_hint
 from turnwise.models.tokens.usage import reported
 
 Json = dict[str, Any]
+
+# The reasons to finish of OpenRouter and Mistral, and of DeepSeek, for an answer that its server could not end.
+_INTERRUPTED = ("error", "insufficient_system_resource")
+# Those of an answer that reached its limit, or its model's (Mistral), or that a filter cut.
+_CUT = ("length", "model_length", "content_filter")
 
 
 def request_body(
@@ -110,8 +117,11 @@ def plain_json(answer: AnswerBody) -> object:
         return answer.text
 
 
-def parse_completion(body: object, config: OpenAIGPTConfig) -> LLMResponse:
+def parse_completion(body: object, config: OpenAIGPTConfig, limits: RateLimits | None = None) -> LLMResponse:
     """The answer in a completion; raises `ModelUnavailableError` if `body` is none.
+
+    A body that tells an error, or an answer that its server broke off, raises the `ModelError` of an answer with that
+    status; `limits` is what the provider announced with it.
 
     `usage.cost` is left at None: prices are another matter. `usage` counts one call, even where the server told
     no tokens.
@@ -119,9 +129,11 @@ def parse_completion(body: object, config: OpenAIGPTConfig) -> LLMResponse:
     try:
         if not isinstance(body, dict):
             raise TypeError(f"a JSON {type(body).__name__}")
+        if (error := _told_error(body, limits, config)) is not None:
+            raise error
         choice = body["choices"][0]
         message = choice["message"]
-        cut = choice.get("finish_reason") == "length"
+        cut = choice.get("finish_reason") in _CUT
         text, thoughts = parts_of(message.get("content"))
         return LLMResponse(
             refused=_refused(choice, message),
@@ -132,14 +144,29 @@ def parse_completion(body: object, config: OpenAIGPTConfig) -> LLMResponse:
             usage=reported(body.get("usage")),
             model=body.get("model") or "",
         )
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as fault:
         found = json.dumps(body, default=str)[:300]
         raise ModelUnavailableError(
-            f"the model server's answer is not a chat completion ({type(error).__name__}: {error}): {found}; "
+            f"the model server's answer is not a chat completion ({type(fault).__name__}: {fault}): {found}; "
             f"check {address_hint(config)}, which usually ends with /v1",
             may_have_cost=True,
             outage=False,
-        ) from error
+        ) from fault
+
+
+def _told_error(body: Json, limits: RateLimits | None, config: OpenAIGPTConfig) -> ModelError | None:
+    """The error that a body tells in place of an answer, or of one that its server broke off; None without one."""
+    choice = body["choices"][0] if body.get("choices") else {}
+    reason = choice.get("finish_reason")
+    broken = reason in _INTERRUPTED
+    error = choice.get("error") or (body.get("error") if broken or not choice else None)
+    if not error and not broken:
+        return None
+    who = f"model {config.chat_model} at {config.base_url}"
+    if not error:
+        return ModelUnavailableError(f"{who} broke its answer off, with the finish reason {reason}", may_have_cost=True)
+    told = ToldError.of(error)
+    return told_error(told, f"{who} answered with {told.name}: {told.reason}", limits, config, outage=broken)
 
 
 def _text(message: Json, content: str) -> str | None:
@@ -150,8 +177,11 @@ def _text(message: Json, content: str) -> str | None:
 
 
 def _refused(choice: Json, message: Json) -> bool:
-    filtered = choice.get("finish_reason") == "content_filter"
-    return bool(message.get("refusal") or filtered) and not message.get("content") and not message.get("tool_calls")
+    if message.get("tool_calls"):
+        return False
+    if choice.get("finish_reason") == "content_filter":  # also where it let the beginning through
+        return True
+    return bool(message.get("refusal")) and not message.get("content")
 
 
 def _tool_call(call: Json, cut: bool) -> OpenAIToolCall:
@@ -160,7 +190,7 @@ def _tool_call(call: Json, cut: bool) -> OpenAIToolCall:
 
 
 def _function(function: Json, cut: bool) -> LLMFunctionCall:
-    """Return the call; `cut` says that the answer ended at its limit, so that arguments may be missing."""
+    """Return the call; `cut` says that the answer ended before its end, so that arguments may be missing."""
     name, raw = function["name"], function.get("arguments")
     if isinstance(raw, dict):  # not what the API says, but some servers do
         return LLMFunctionCall(name=name, arguments=raw)
