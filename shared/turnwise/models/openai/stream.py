@@ -37,6 +37,8 @@ class StreamAssembler:
         self._model = ""
         self._finish: str | None = None
         self._error: object = None
+        # The usage came by itself, and nothing after it; some servers give no finish reason.
+        self._counted = False
 
     def feed(self, chunk: object) -> list[Piece]:
         """Take one chunk, and say what came with it; raises `ModelUnavailableError` if it is none."""
@@ -53,7 +55,9 @@ class StreamAssembler:
     def _feed(self, chunk: Any) -> Iterator[Piece]:
         self._model = chunk.get("model") or self._model
         self._usage = chunk.get("usage") or self._usage
-        for choice in chunk.get("choices") or ():
+        choices = chunk.get("choices") or ()
+        self._counted = not choices and bool(chunk.get("usage") or self._counted)
+        for choice in choices:
             if choice.get("index"):  # with `n` there are several; the first one is the answer
                 continue
             self._finish = choice.get("finish_reason") or self._finish
@@ -83,9 +87,14 @@ class StreamAssembler:
                 if name != "reasoning" or "reasoning_content" not in delta:
                     yield text, kind
 
+    @property
+    def _heard(self) -> bool:
+        """Return whether a part of an answer came."""
+        return bool(self._texts or self._calls or self._function)
+
     def completion(self) -> Json:
         """The whole answer; raises `ModelUnavailableError` if the stream stopped before its end."""
-        if self._finish is None and not self._error:
+        if self._finish is None and not self._error and not (self._counted and self._heard):
             got = sum(len(text) for text in self._texts.get("content", ()))
             raise ModelUnavailableError(
                 f"the model's stream broke off after {got} characters, without a finish reason", True

@@ -37,6 +37,9 @@ class StreamedCalls:
             self._newest["function"]["arguments"] = ""
         return self._newest
 
+    def __bool__(self) -> bool:
+        return self._newest is not None
+
     def whole(self) -> list[Json]:
         """Return the calls in the order of their indexes."""
         return [call for index in sorted(self._calls) for call in self._calls[index]]
