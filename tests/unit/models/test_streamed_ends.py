@@ -46,3 +46,38 @@ def test_the_usage_at_the_end_is_an_end(said: Any, after: list[Any]) -> None:
 def test_a_stream_without_an_end_broke_off(chunks: list[Any]) -> None:
     with pytest.raises(ModelUnavailableError, match="broke off"):
         fed(*chunks).completion()
+
+
+@pytest.mark.parametrize("last", [{"completion_tokens": 3}, {"prompt_tokens": None, "completion_tokens": 3}])
+@pytest.mark.parametrize("first", [{"prompt_tokens": 1_000}, {"prompt_tokens": 1_000, "completion_tokens": 0}])
+def test_a_usage_in_two_parts_is_one(first: dict[str, Any], last: dict[str, Any]) -> None:
+    usage = parse_completion(fed(TEXT | {"usage": first}, END | {"usage": last}).completion(), OpenAIGPTConfig()).usage
+    assert (usage.prompt_tokens, usage.completion_tokens) == (1_000, 3)
+
+
+def test_a_message_in_place_of_deltas_is_the_answer() -> None:
+    whole = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello"}, "finish_reason": "stop"}]}
+    assembler = StreamAssembler()
+    assert [text for text, _ in assembler.feed(whole)] == ["Hello"]
+    assert parse_completion(assembler.completion(), OpenAIGPTConfig()).message == "Hello"
+
+
+def test_a_message_after_deltas_says_nothing_new() -> None:
+    whole = {"choices": [{"index": 0, "message": {"content": "Hello"}, "finish_reason": "stop"}]}
+    assert parse_completion(fed(TEXT, whole).completion(), OpenAIGPTConfig()).message == "Hello"
+
+
+def test_a_second_message_that_is_another_makes_no_answer_of_the_first() -> None:
+    first, second = ({"choices": [{"message": {"content": text}, "finish_reason": None}]} for text in ("Hel", "lo"))
+    with pytest.raises(ModelUnavailableError, match="not a chunk"):
+        fed(first, second)
+
+
+@pytest.mark.parametrize("id", [0, 7, 10**30])
+def test_the_id_of_a_call_may_be_a_number(id: int) -> None:
+    call = {"id": id, "function": {"name": "look_up", "arguments": "{}"}}
+    whole = {"choices": [{"message": {"tool_calls": [call]}}]}
+    streamed = fed({"choices": [{"delta": {"tool_calls": [call]}}]}, END).completion()
+    for body in (whole, streamed):
+        calls = parse_completion(body, OpenAIGPTConfig()).oai_tool_calls or ()
+        assert [call.id for call in calls] == [str(id)]

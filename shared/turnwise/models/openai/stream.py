@@ -33,7 +33,8 @@ class StreamAssembler:
         self._texts: dict[str, list[str]] = {}
         self._calls = StreamedCalls()
         self._function: Json | None = None
-        self._usage: Json | None = None
+        self._usage: Any = None
+        self._message: Json | None = None
         self._model = ""
         self._finish: str | None = None
         self._error: object = None
@@ -54,7 +55,7 @@ class StreamAssembler:
 
     def _feed(self, chunk: Any) -> Iterator[Piece]:
         self._model = chunk.get("model") or self._model
-        self._usage = chunk.get("usage") or self._usage
+        self._usage = _merged(self._usage, chunk.get("usage"))
         choices = chunk.get("choices") or ()
         self._counted = not choices and bool(chunk.get("usage") or self._counted)
         for choice in choices:
@@ -62,7 +63,7 @@ class StreamAssembler:
                 continue
             self._finish = choice.get("finish_reason") or self._finish
             self._error = choice.get("error") or self._error
-            delta = choice.get("delta") or {}
+            delta = choice.get("delta") or self._whole(choice.get("message")) or {}
             yield from self._text(delta)
             pieces = delta.get("tool_calls") or ()
             for position, piece in enumerate(pieces):
@@ -71,6 +72,17 @@ class StreamAssembler:
             if function := delta.get("function_call"):
                 self._function = self._function or {"name": "", "arguments": ""}
                 yield from _extend(self._function, function, StreamEventType.FUNC_NAME, StreamEventType.FUNC_ARGS)
+
+    def _whole(self, message: Json | None) -> Json | None:
+        """Return a message that stands in place of all deltas; None for one that ends what was heard."""
+        if not message:
+            return None
+        if not self._heard:
+            self._message = message
+            return message
+        if self._message is not None and message.get("content") not in (None, "", self._message.get("content")):
+            raise ValueError("another message")  # a piece or a whole: a guess could make a part the answer
+        return None
 
     def _text(self, delta: Json) -> Iterator[Piece]:
         if isinstance(delta.get("content"), list):
@@ -109,6 +121,13 @@ class StreamAssembler:
             "model": self._model,
             "usage": self._usage,
         }
+
+
+def _merged(usage: Any, more: Any) -> Any:
+    """Return the usage after one that came later; some servers tell the prompt first, and the completion at the end."""
+    if isinstance(usage, dict) and isinstance(more, dict):
+        return usage | {name: count for name, count in more.items() if count}
+    return more or usage
 
 
 def _extend(function: Json, delta: Json, named: StreamEventType, argued: StreamEventType) -> Iterator[Piece]:

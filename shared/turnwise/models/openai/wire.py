@@ -186,7 +186,10 @@ def _refused(choice: Json, message: Json) -> bool:
 
 def _tool_call(call: Json, cut: bool) -> OpenAIToolCall:
     function = _function(call["function"], cut)
-    return OpenAIToolCall(id=call.get("id"), type=call.get("type") or "function", function=function)
+    id = call.get("id")
+    if isinstance(id, int):  # not what the API says, but some servers do
+        id = str(id)
+    return OpenAIToolCall(id=id, type=call.get("type") or "function", function=function)
 
 
 def _function(function: Json, cut: bool) -> LLMFunctionCall:
