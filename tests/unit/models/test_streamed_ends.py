@@ -62,6 +62,25 @@ def test_a_message_in_place_of_deltas_is_the_answer() -> None:
     assert parse_completion(assembler.completion(), OpenAIGPTConfig()).message == "Hello"
 
 
+@pytest.mark.parametrize(
+    ("pieces", "heard"),
+    [
+        (["a\ud83d", "\ude00b"], ["a", "\U0001f600b"]),
+        (["\ud83d", "\ude00\ud83d", "\ude01"], ["\U0001f600", "\U0001f601"]),
+        (["\ud83d", "b"], ["\ud83db"]),
+        (["\ude00", "b"], ["\ude00", "b"]),
+        (["a", "\ud83d"], ["a"]),
+    ],
+)
+def test_a_character_in_two_pieces_is_one(pieces: list[str], heard: list[str]) -> None:
+    assembler = StreamAssembler()
+    chunks = [{"choices": [{"delta": {"content": text}}]} for text in pieces]
+    assert [text for chunk in chunks for text, _ in assembler.feed(chunk)] == heard
+    assembler.feed(END)
+    rest = pieces[-1] if pieces[-1] == "\ud83d" else ""
+    assert assembler.completion()["choices"][0]["message"] == {"content": "".join(heard) + rest}
+
+
 def test_a_message_after_deltas_says_nothing_new() -> None:
     whole = {"choices": [{"index": 0, "message": {"content": "Hello"}, "finish_reason": "stop"}]}
     assert parse_completion(fed(TEXT, whole).completion(), OpenAIGPTConfig()).message == "Hello"

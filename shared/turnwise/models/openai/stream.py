@@ -31,6 +31,8 @@ class StreamAssembler:
     def __init__(self) -> None:
         self.begun = False
         self._texts: dict[str, list[str]] = {}
+        # The first half of a character whose second half is in the next piece, by the name of its text.
+        self._halves: dict[str, str] = {}
         self._calls = StreamedCalls()
         self._function: Json | None = None
         self._usage: Any = None
@@ -94,6 +96,8 @@ class StreamAssembler:
             if text := delta.get(name):
                 if not isinstance(text, str):
                     raise TypeError(f"a {name} of {type(text).__name__}")
+                if not (text := self._joined(name, text)):
+                    continue
                 self._texts.setdefault(name, []).append(text)
                 # Some servers send reasoning under both of its names.
                 if name != "reasoning" or "reasoning_content" not in delta:
@@ -104,6 +108,15 @@ class StreamAssembler:
         """Return whether a part of an answer came."""
         return bool(self._texts or self._calls or self._function)
 
+    def _joined(self, name: str, text: str) -> str:
+        """Return a piece with the half that was kept before it, and without a half at its end, which is kept."""
+        if half := self._halves.pop(name, ""):
+            text = (half + text).encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+        if "\ud800" <= text[-1] <= "\udbff":
+            self._halves[name] = text[-1]
+            text = text[:-1]
+        return text
+
     def completion(self) -> Json:
         """The whole answer; raises `ModelUnavailableError` if the stream stopped before its end."""
         if self._finish is None and not self._error and not (self._counted and self._heard):
@@ -112,6 +125,8 @@ class StreamAssembler:
                 f"the model's stream broke off after {got} characters, without a finish reason", True
             )
         message: Json = {name: "".join(texts) for name, texts in self._texts.items()}
+        for name, half in self._halves.items():
+            message[name] = message.get(name, "") + half
         if calls := self._calls.whole():
             message["tool_calls"] = calls
         if self._function:
