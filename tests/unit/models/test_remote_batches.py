@@ -145,3 +145,67 @@ def test_a_listed_file_that_stays_is_logged(caplog: pytest.LogCaptureFixture) ->
 
     batches([], answers).clear("b", made_at=1_000_000.0)
     assert left(caplog) == [["mine"]]
+
+
+def batch(id: str, name: str = "another", created_at: int = 1_000_000) -> dict[str, object]:
+    whole = {"object": "batch", "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+    made = {"created_at": created_at, "input_file_id": "f1", "status": "in_progress"}
+    return {"id": id, "metadata": {"turnwise_batch": name}} | whole | made
+
+
+@pytest.mark.parametrize("more", [{}, {"has_more": None}, {"has_more": True}], ids=str)
+def test_a_list_that_begins_again_is_at_its_end(more: dict[str, object]) -> None:
+    def answers(to: str) -> httpx2.Response:
+        found = batch("b1") if to == "GET /batches" else file("f1", "another.jsonl")
+        return httpx2.Response(200, json={"object": "list", "data": [found]} | more)
+
+    asked: list[str] = []
+    remote = batches(asked, answers)
+    assert remote.find("b", 1_000_000) is None
+    remote.clear("b", 1_000_000)
+    assert asked == ["GET /batches"] * 2 + ["GET /files"] * 2
+
+
+@pytest.mark.parametrize("more", [{}, {"has_more": True}], ids=str)
+def test_a_batch_is_found_on_a_later_page(more: dict[str, object]) -> None:
+    pages = [[batch("b1"), batch("b2")], [batch("b2"), batch("b3")], [batch("b4", "b")]]
+    asked: list[str] = []
+    remote = batches(asked, lambda to: httpx2.Response(200, json={"data": pages[len(asked) - 1]} | more))
+    found = remote.find("b", 1_000_000)
+    assert found is not None
+    assert (found.id, len(asked)) == ("b4", 3)
+
+
+@pytest.mark.parametrize(
+    ("errors", "told"),
+    [
+        ("quota exceeded", "quota exceeded"),
+        ([{"message": "bad line"}], "bad line"),
+        ({"data": [None, {"message": "bad line", "line": 3}]}, "line 3: bad line"),
+        ({"data": None}, None),
+        ({"object": "list", "data": [{"code": "x", "message": "no model"}]}, "no model"),
+    ],
+)
+def test_a_failed_batch_is_seen_as_failed_however_it_tells_why(errors: object, told: str | None) -> None:
+    failed = batch("b1") | {"status": "failed", "errors": errors}
+    found = batches([], lambda to: httpx2.Response(200, json=failed)).look("b1")
+    assert found is not None
+    assert (found.status, found.error) == ("failed", told)
+
+
+def test_a_page_in_place_of_a_batch_is_no_batch() -> None:
+    page = httpx2.Response(200, content=b"<html>Sign in</html>", headers={"content-type": "text/html"})
+    with pytest.raises(ModelUnavailableError, match=r"no batch.*Sign in"):
+        batches([], lambda to: page).look("b1")
+    with pytest.raises(ModelUnavailableError, match=r"no file.*Sign in"):
+        batches([], lambda to: page).submit("b", [("ask", {})])
+
+
+@pytest.mark.parametrize("status", [200, "200"])
+def test_answers_are_read_in_utf_8_whatever_the_server_says_of_them(status: object) -> None:
+    remote = RemoteBatch(id="r", file_id="f1", status="completed", files=("f2",))
+    line = {"custom_id": "a", "response": {"status_code": status, "body": {"text": "Grüße"}}}
+    content = b"\xef\xbb\xbf" + json.dumps(line, ensure_ascii=False).encode()
+    answer = httpx2.Response(200, content=content, headers={"content-type": "text/plain; charset=latin-1"})
+    (found,) = batches([], lambda to: answer).results(remote)
+    assert (found.custom_id, found.completion) == ("a", {"text": "Grüße"})

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import openai
 
+from turnwise.errors import ModelUnavailableError
 from turnwise.models.openai.config import OpenAIGPTConfig
 from turnwise.models.openai.connections import process_connections
 from turnwise.models.openai.errors import told_as_model_errors
@@ -79,7 +80,7 @@ class RemoteBatches:
         )
         content = "".join(f"{line}\n" for line in lines).encode()
         with self._client() as client:
-            file = client.files.create(file=(_file_of(name), content), purpose="batch")
+            file = _made(client.files.create(file=(_file_of(name), content), purpose="batch"), "file")
             try:
                 batch = client.batches.create(
                     input_file_id=file.id, endpoint=_ENDPOINT, completion_window="24h", metadata={_NAME: name}
@@ -93,7 +94,7 @@ class RemoteBatches:
     def find(self, name: str, made_at: float) -> RemoteBatch | None:
         """The batch of that name, submitted after `made_at` (seconds since the epoch); None if there is none."""
         with self._client() as client:
-            for batch in client.batches.list(limit=_PAGE):
+            for batch in _listed(client.batches.list(limit=_PAGE)):
                 if (batch.metadata or {}).get(_NAME) == name:
                     return _remote(batch)
                 if batch.created_at < made_at - _SKEW:
@@ -105,7 +106,7 @@ class RemoteBatches:
         found: list[str] = []
         with self._client() as client:
             try:
-                for file in client.files.list(purpose="batch"):
+                for file in _listed(client.files.list(purpose="batch")):
                     if file.filename == _file_of(name):
                         found.append(file.id)
                     elif file.created_at < made_at - _SKEW:
@@ -139,7 +140,8 @@ class RemoteBatches:
         """The results in the files of a batch that has ended."""
         for file_id in batch.files:
             with self._client() as client:
-                text = client.files.content(file_id).text
+                # Not by the charset of a header, which may be wrong; and a mark of the order of bytes is no part of it.
+                text = client.files.content(file_id).content.decode("utf-8-sig", "replace")
             # Not splitlines(): JSON text may hold characters such as U+2028 that it takes for line ends.
             for line in filter(None, text.split("\n")):
                 if (found := _line(line)) is not None:
@@ -175,16 +177,53 @@ class RemoteBatches:
             yield client
 
 
+def _listed(page: Any) -> Iterator[Any]:
+    """What a list holds, from this page on.
+
+    A server may know nothing of `after`, and answer with its first page each time: nothing new is the end as well.
+    """
+    seen: set[str] = set()
+    while new := [item for item in page.data or () if item.id not in seen]:
+        yield from new
+        if not page.has_next_page():
+            return
+        seen.update(item.id for item in new)
+        page = page.get_next_page()
+
+
 def _file_of(name: str) -> str:
     return f"{name}.jsonl"
 
 
 def _remote(batch: Any) -> RemoteBatch:
-    faults = batch.errors.data if batch.errors is not None and batch.errors.data else []
-    told = [f"line {fault.line}: {fault.message}" if fault.line else str(fault.message) for fault in faults[:3]]
-    files = tuple(file for file in (batch.output_file_id, batch.error_file_id) if file)
+    made = _made(batch, "batch")
+    told = [_fault_in(fault) for fault in _faults_of(made.errors)[:3]]
+    files = tuple(file for file in (made.output_file_id, made.error_file_id) if file)
     error = "; ".join(told) or None
-    return RemoteBatch(id=batch.id, file_id=batch.input_file_id, status=batch.status, error=error, files=files)
+    return RemoteBatch(id=made.id, file_id=made.input_file_id, status=made.status, error=error, files=files)
+
+
+def _made(found: Any, what: str) -> Any:
+    """Return what the library read, unless it is something else, such as the page of a proxy."""
+    if isinstance(getattr(found, "id", None), str):
+        return found
+    raise ModelUnavailableError(
+        f"the provider answered with no {what}, but with {str(found)[:200]!r}", True, outage=False
+    )
+
+
+def _faults_of(errors: Any) -> list[Any]:
+    """Return the faults that a batch tells: in a list with OpenAI, and as they are with some other servers."""
+    data = getattr(errors, "data", None)
+    found = data if isinstance(data, list) else [errors]
+    return [fault for fault in found if isinstance(fault, str) or getattr(fault, "message", None)]
+
+
+def _fault_in(fault: Any) -> str:
+    if isinstance(fault, str):
+        return fault[:500]
+    line = getattr(fault, "line", None)
+    return f"line {line}: {fault.message}"[:500] if line else str(fault.message)[:500]
 
 
 def _line(text: str) -> BatchLine | None:
@@ -197,6 +236,8 @@ def _line(text: str) -> BatchLine | None:
     response, error = found.get("response"), found.get("error")
     if isinstance(response, dict) and not error:
         body, status = response.get("body"), response.get("status_code")
+        if isinstance(status, str) and status.isdecimal():  # as some servers write it
+            status = int(status)
         if status == 200 and isinstance(body, dict):
             return BatchLine(custom_id=custom_id, completion=body, status=status)
         if status == 200:  # no completion, and nothing that says whether the next would be one
