@@ -214,8 +214,8 @@ def _made(found: Any, what: str) -> Any:
 
 def _faults_of(errors: Any) -> list[Any]:
     """Return the faults that a batch tells: in a list with OpenAI, and as they are with some other servers."""
-    data = getattr(errors, "data", None)
-    found = data if isinstance(data, list) else [errors]
+    found = getattr(errors, "data", errors)
+    found = found if isinstance(found, list) else [found]
     return [fault for fault in found if isinstance(fault, str) or getattr(fault, "message", None)]
 
 
