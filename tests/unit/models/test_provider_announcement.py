@@ -26,13 +26,43 @@ from turnwise.models.limits.announcement import duration, rate_limits
         ("soon", None),
         ("1s later", None),
         ("²", None),
-        ("1764345600000", 86_400.0),
-        ("9999h", 86_400.0),
+        ("2h24m30s", 8_670.0),
+        ("86400", 86_400.0),
+        ("24h", 86_400.0),
+        ("9999h", None),
         ("9" * 400, None),
     ],
 )
 def test_durations(text: str, seconds: float | None) -> None:
     assert duration(text) == (None if seconds is None else pytest.approx(seconds))
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [
+        ("1764345600", 0.0),
+        ("1764345630", 30.0),
+        ("1764345630.5", 30.5),
+        ("1764345630500", 30.5),
+        ("1764345599", 0.0),
+        ("1764345599000", 0.0),
+        ("1764432000", 86_400.0),
+        ("1764432001", None),
+        ("1764432001000", None),
+        ("1764345630000000", None),
+    ],
+)
+def test_a_time_of_day_is_the_seconds_until_then(
+    monkeypatch: pytest.MonkeyPatch, told: str, seconds: float | None
+) -> None:
+    monkeypatch.setattr("time.time", lambda: 1_764_345_600.0)
+    assert duration(told) == (None if seconds is None else pytest.approx(seconds))
+
+
+def test_a_reset_that_cannot_be_meant_closes_no_provider() -> None:
+    headers = {"limit": "60", "remaining": "0", "reset": "9999h"}
+    told = rate_limits({f"x-ratelimit-{name}-requests": value for name, value in headers.items()})
+    assert told == RateLimits(requests=Quota(limit=60, remaining=0, reset=0.0))
 
 
 @pytest.mark.parametrize(("start", "piece"), [("x", "1"), ("", "1."), ("", "1m"), ("", "1s "), ("1.", "1")])

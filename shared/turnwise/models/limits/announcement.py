@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 
 from turnwise.base.retry_after import bounded, seconds_asked
 from turnwise.errors.rate_limits import Quota, RateLimits
 
+# Seconds of a day, further away than which no window of a provider ends, and the first number that can only be
+# milliseconds since the epoch: in seconds it is a time after the year 5000.
+_DAY, _MILLISECONDS = 86_400.0, 1e11
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 0.000001, "µs": 0.000001}
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|s)")
 # To search a long number without a unit for parts takes time that grows with the square of its length.
@@ -25,13 +29,20 @@ def rate_limits(headers: Mapping[str, str]) -> RateLimits | None:
 
 
 def duration(text: str) -> float | None:
-    """Seconds in `6m0s`, `1s`, `20ms` or a bare number of seconds, at most a day; None for anything else."""
+    """Seconds in `6m0s`, `1s`, `20ms` or a bare number of seconds; None for anything else, and for more than a day.
+
+    A bare number above a day is a time, in seconds or milliseconds since the epoch, as several gateways tell it.
+    """
     text = text.strip()
     if text.replace(".", "", 1).isdecimal():
-        return bounded(float(text))
-    if _PARTS.fullmatch(text) is None:
+        seconds = float(text)
+        if seconds > _DAY:
+            seconds = (seconds / 1000 if seconds >= _MILLISECONDS else seconds) - time.time()
+    elif _PARTS.fullmatch(text) is not None:
+        seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    else:
         return None
-    return bounded(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)))
+    return bounded(seconds) if seconds <= _DAY else None
 
 
 def _quota(headers: Mapping[str, str], of: str) -> Quota | None:
