@@ -178,7 +178,7 @@ class RemoteBatches:
 
 
 def _listed(page: Any) -> Iterator[Any]:
-    """What a list holds, from this page on.
+    """The items of a list, from this page on.
 
     A server may know nothing of `after`, and answer with its first page each time: nothing new is the end as well.
     """
