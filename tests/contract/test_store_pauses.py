@@ -54,7 +54,7 @@ class Place:
     def resume(self, kind: PauseKind) -> tuple[list[str], list[str]]:
         """End the pause; the runs of this place to wake, and those whose asks get a permit.
 
-        What other tests have left in the database is let go as well.
+        It also lets go of what other tests have left in the database.
         """
         self.store.operator().resume(kind, self.names[kind])
         runs: list[str] = []

@@ -20,13 +20,12 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.simulation import patient, team
+from tests.simulation import team
 
 from turnwise.agents.tools.handler_calls import Stem
 from turnwise.bus.envelope import AskEnvelope
 from turnwise.models.budget.budget import NOTHING
 from turnwise.models.budget.call import Granted, grant
-from turnwise.models.openai.batches import RemoteBatches
 from turnwise.record.asks import lost_attempts, replies
 from turnwise.record.asks.pauses import EndedPauses
 from turnwise.record.asks.receipts import Receipts
@@ -35,7 +34,6 @@ from turnwise.record.budgets import reservations
 from turnwise.record.budgets.settlement import count_and_tell
 from turnwise.record.budgets.usage_tally import usage_rows
 from turnwise.record.database.schema import runs
-from turnwise.record.provider_batches import batches
 from turnwise.record.runs import inbox
 from turnwise.record.runs.submission import Submissions
 from turnwise.record.states import AskStatus
@@ -79,7 +77,6 @@ class Saboteur:
 ZOMBIES = {"freeze": 0.1, "model_slow": 0.5, "most": 30}
 KILLS = {"kill_before_commit": 0.05, "kill_after_commit": 0.05}
 LOST_MESSAGES = {"message_lost": 0.5, "most": 20}
-KILLS_AT_PROVIDER = {"kill_at_provider": 0.5, "most": 6}
 LOST_ANSWERS = {"answer_lost": 0.15}
 
 
@@ -254,21 +251,6 @@ def new_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ServedCalls, "__init__", other)
 
 
-def no_look_for_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Submit a batch that another worker was lost with, although the provider may have it."""
-    monkeypatch.setattr(RemoteBatches, "find", lambda self, name, made_at: None)
-
-
-def no_look_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave a file at the provider whose worker was lost before it could make a batch of it."""
-    monkeypatch.setattr(RemoteBatches, "clear", lambda self, name, made_at: None)
-
-
-def no_taking_up_of_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave a batch with whoever could not finish with it, until its lease is over."""
-    monkeypatch.setattr(batches, "_DUE", batches._DUE.where(batches._FREE))
-
-
 SABOTEURS = [
     Saboteur(
         name="no fencing",
@@ -368,29 +350,6 @@ SABOTEURS = [
         schedules=200,
         task="trip",
         first=1_019,
-    ),
-    Saboteur(
-        name="no look for batches",
-        takes_away=no_look_for_batches,
-        faults=KILLS_AT_PROVIDER,
-        promises=("one call, one batch",),
-        scenario=patient.scenario,
-    ),
-    Saboteur(
-        name="no look for files",
-        takes_away=no_look_for_files,
-        faults=KILLS_AT_PROVIDER,
-        promises=("nothing left",),
-        scenario=patient.scenario,
-    ),
-    Saboteur(
-        name="no taking up of batches",
-        takes_away=no_taking_up_of_batches,
-        faults=LOST_ANSWERS,
-        promises=("half the price",),
-        scenario=patient.scenario,
-        first=1_029,
-        patience=400.0,
     ),
     Saboteur(
         name="new keys",

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 from tests.simulation.broken import SABOTEURS, Saboteur
+from tests.simulation.broken_batches import SABOTEURS as OF_BATCHES
 from tests.simulation.broken_webhooks import SABOTEURS as OF_WEBHOOKS
 
 from turnwise.testing import Faults, Scenario, Simulator
@@ -43,7 +44,7 @@ def noticed_in(simulator: Simulator, saboteur: Saboteur) -> tuple[int, set[str]]
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("saboteur", [*SABOTEURS, *OF_WEBHOOKS], ids=lambda saboteur: saboteur.name)
+@pytest.mark.parametrize("saboteur", [*SABOTEURS, *OF_BATCHES, *OF_WEBHOOKS], ids=lambda saboteur: saboteur.name)
 def test_a_protection_that_is_taken_away_is_missed(
     simulators: Callable[[Scenario], Simulator], saboteur: Saboteur, monkeypatch: pytest.MonkeyPatch
 ) -> None:
